@@ -1,7 +1,7 @@
 /** Drives the machine: does what the phase asks for, turns the answer into an event, yields what happened. The only loop there is. */
 import { Calls, decide } from "./calls.ts";
 import { initialTurn, type Limits, link, type TurnEvent, type TurnState, transition } from "./machine.ts";
-import type { Classified, SessionView, TurnView } from "./plugin.ts";
+import type { Classified, ModelRequest, Provider, SessionView, TurnView } from "./plugin.ts";
 import type { CallId, Content, Draft, EventBody, Fault, Input, Message, Prefix, PrefixPart } from "./protocol.ts";
 import { callsOf, type RuntimeEvent, type SystemMessage, type TurnId, textOf, type UserMessage } from "./protocol.ts";
 import type { Entry } from "./registry.ts";
@@ -20,8 +20,8 @@ export type TurnOptions = {
   /** Takes what was said while the turn ran; drained before each model call. */
   readonly steering: () => readonly Input[];
   readonly limits?: Partial<Limits>;
-  /** Stop before the model is called. Local commands are named and not run. */
-  readonly dry?: boolean;
+  /** Stop before the model is called, and hand over what it would be sent. Local commands are named and not run. */
+  readonly dry?: (request: ModelRequest, provider: Provider) => void;
 };
 
 const CHARS_PER_TOKEN = 3.6;
@@ -74,7 +74,10 @@ class Driver {
       if (this.stop.signal.aborted && this.#phase() !== "done") this.#apply(this.#abort()); // what was finished is kept
       if (this.#o.dry && this.#phase() === "sampling") break;
     }
-    if (this.#o.dry && this.#phase() === "sampling") requestOf(this.#env, targetOf(this.#env), this.#prefix!, this.#view);
+    if (this.#o.dry && this.#phase() === "sampling") {
+      const target = targetOf(this.#env);
+      this.#o.dry(requestOf(this.#env, target, this.#prefix!, this.#view), target.provider.it);
+    }
     const { outcome = { kind: "completed" }, step, controls } = this.state;
     const next = controls.nextInput === undefined ? {} : { next: { text: controls.nextInput, submit: controls.submitNextInput ?? false } };
     this.#emit({ type: "turn.ended", outcome, steps: step, ...next });

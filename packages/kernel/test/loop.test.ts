@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import {
   Breaker,
   type Contributions,
-  definePlugin,
   defineTool,
   type Entry,
   type PointId,

@@ -1,0 +1,148 @@
+/** What an embedder gives to the runtime and gets from it. */
+import type {
+  Answer,
+  Effort,
+  FileSystem,
+  Input,
+  Json,
+  Message,
+  PluginDefinition,
+  PluginId,
+  Processes,
+  RuntimeEvent,
+  TurnOutcome,
+  Usage,
+} from "@heddle/kernel";
+import type { Storage } from "@heddle/sessions";
+
+/** Clock, ids, disk and processes. `@heddle/runtime/node` has the one for Node. */
+export type Host = {
+  now(): number;
+  /** Unique for ever, sortable by time, made of `[a-z0-9-]`. */
+  id(kind: string): string;
+  readonly fs: FileSystem;
+  readonly processes: Processes;
+  readonly storage: Storage;
+  /** Names the contribution that blocks the thread and ends its call. Started only when code of others is loaded. */
+  readonly watchdog?: Watchdog;
+};
+
+/** `roots` maps plugin ids to the folders that their code is in. */
+export type Watchdog = {
+  start(roots: ReadonlyMap<PluginId, string>): void;
+  readonly watch: import("@heddle/kernel").Watch;
+  stop(): void;
+};
+
+/** What discovery hands over. `manifest` is the unchecked `heddle` key. */
+export type Candidate = {
+  readonly id: PluginId;
+  readonly version: string;
+  /** Where it was found, as a person would say it. */
+  readonly from: string;
+  /** The folder of its code; absent for what is built in. */
+  readonly dir?: string;
+  readonly manifest: unknown;
+  readonly options?: unknown;
+  /** Renames contributions to settle a clash: `"tools/Echo": "AcmeEcho"`. */
+  readonly rename?: Readonly<Record<string, string>>;
+  /** Without it a failure is a problem in the list; with it the start fails. */
+  readonly essential?: boolean;
+  load(): Promise<unknown>;
+};
+
+/** One line about one plugin that is not, or only partly, in use. */
+export type Problem = {
+  readonly plugin: PluginId;
+  readonly stage: "discover" | "manifest" | "api" | "requires" | "order" | "load" | "setup" | "contributes" | "dispose";
+  readonly message: string;
+};
+
+export type RuntimeOptions = {
+  readonly host: Host;
+  readonly cwd: string;
+  readonly directories?: readonly string[];
+  /** Where sessions and logs are kept; null keeps nothing. */
+  readonly stateDir: string | null;
+  readonly plugins: readonly Candidate[];
+  readonly provider: string;
+  /** A model of that provider, or `provider/model`. */
+  readonly model: string;
+  readonly effort?: Effort;
+  readonly permissionMode?: string;
+  /** Tool names that the model never hears of. */
+  readonly withoutTools?: readonly string[];
+  readonly version?: string;
+};
+
+export type OpenOptions = {
+  /** A session id or a unique beginning of one, or `latest`: the newest of this folder. Without it a new session. */
+  readonly resume?: string;
+  /** Nobody can answer: every ask is denied at once. */
+  readonly headless?: boolean;
+  /** Model calls per turn. */
+  readonly maxSteps?: number;
+};
+
+export type Runtime = {
+  readonly problems: readonly Problem[];
+  readonly plugins: readonly PluginInfo[];
+  /** Rejects with a {@link SessionError} that says what to do. */
+  open(options?: OpenOptions): Promise<Session>;
+  dispose(): Promise<readonly Problem[]>;
+};
+export type PluginInfo = {
+  readonly id: PluginId;
+  readonly version: string;
+  readonly from: string;
+  readonly contributes: readonly { readonly point: string; readonly name: string }[];
+};
+
+export type TurnResult = {
+  readonly turn: string;
+  readonly outcome: TurnOutcome;
+  readonly steps: number;
+  readonly ms: number;
+  /** Milliseconds spent waiting for the model. */
+  readonly apiMs: number;
+  /** What the turn added to the history. */
+  readonly messages: readonly Message[];
+  /** The text of the last assistant message, or what a command shows. */
+  readonly text: string;
+  /** Summed over the model calls of the turn. */
+  readonly usage: Usage;
+  readonly denials: readonly { readonly tool: string; readonly callId: string; readonly input: Json }[];
+};
+
+export type Session = {
+  readonly id: string;
+  /** Where the log is; null when nothing is kept. */
+  readonly path: string | null;
+  /** Since the last clear. */
+  readonly messages: readonly Message[];
+  readonly model: string;
+  readonly permissionMode: string;
+  readonly busy: boolean;
+  /** What was wrong with a log that was resumed, and how it was mended; or why nothing is kept. */
+  readonly notices: readonly string[];
+  /** Runs one turn. While another runs, waits for its end. Never rejects for what a plugin, a model or a person did. */
+  submit(input: Input | string): Promise<TurnResult>;
+  /** Said to the running turn at its next step; submitted as a turn of its own when none is left. */
+  steer(input: Input | string): void;
+  answer(askId: string, answer: Answer): void;
+  /** Ends the running turn; its finished results are kept. */
+  abort(reason?: string): void;
+  /** Called for every event in order, one at a time; while it is slow, deltas are merged and nothing else is dropped. */
+  subscribe(listener: (event: RuntimeEvent) => void | Promise<void>): () => void;
+  /** What would be sent for this input; runs input and context, calls no model, records nothing. */
+  dry(input: Input | string): Promise<{ readonly request: Json | null; readonly events: readonly RuntimeEvent[] }>;
+  setModel(model: string): void;
+  setPermissionMode(mode: string): void;
+  /** Aborts what runs, and closes the log. */
+  dispose(): Promise<void>;
+};
+
+/** Says which session, what is wrong, and what to do. */
+export class SessionError extends Error {
+  override readonly name = "SessionError";
+}
