@@ -6,7 +6,6 @@ import type {
   Input,
   Json,
   Message,
-  PluginDefinition,
   PluginId,
   Processes,
   RuntimeEvent,

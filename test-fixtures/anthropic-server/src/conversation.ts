@@ -59,18 +59,14 @@ export function turnsOf(body: JsonObject): Turn[] {
 export function isSettingsOnly(message: JsonObject): boolean {
   const settings = message["output_config"];
   return (
-    message["role"] === "system" &&
-    contentBlocks(message["content"]).length === 0 &&
-    isObject(settings) &&
-    Object.keys(settings).length > 0
+    message["role"] === "system" && contentBlocks(message["content"]).length === 0 && isObject(settings) && Object.keys(settings).length > 0
   );
 }
 
 export function isServerBlock(block: JsonObject | undefined): boolean {
   const type = block?.["type"];
   if (typeof type !== "string") return false;
-  if (type === "server_tool_use" || type === "compaction" || type === "container_upload" || type === "fallback")
-    return true;
+  if (type === "server_tool_use" || type === "compaction" || type === "container_upload" || type === "fallback") return true;
   return type.startsWith("mcp_tool_") || (type.endsWith("_tool_result") && type !== "tool_result");
 }
 

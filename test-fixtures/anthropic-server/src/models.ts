@@ -101,8 +101,7 @@ function cacheMinimumOf({ family, major, minor }: ModelVersion): number {
 
 function rulesOf(version: ModelVersion): ModelRules {
   const { family, major, minor } = version;
-  const from = (wantedMajor: number, wantedMinor: number) =>
-    major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
+  const from = (wantedMajor: number, wantedMinor: number) => major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
   const top = family === "fable" || family === "mythos";
   const opus55 = family === "opus" && from(5, 5);
   const sonnet55 = family === "sonnet" && from(5, 5);

@@ -9,8 +9,7 @@ export const OBJECT_EXPECTED = "Input should be a valid dictionary or object to 
 export const TEXT_EMPTY = "text content blocks must be non-empty";
 export const TEXT_BLANK = "text content blocks must contain non-whitespace text";
 export const TOO_SHORT = "String should have at least 1 character";
-export const THINKING_DOCS =
-  "Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking";
+export const THINKING_DOCS = "Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking";
 
 export type ValueKind = "string" | "integer" | "number" | "boolean" | "list" | "dictionary";
 
