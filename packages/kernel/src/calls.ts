@@ -1,16 +1,15 @@
 /** From what the model asked for to results: validation, effects, gates, the person, and the schedule in which approved calls run. */
-import { guard } from "./guard.ts";
-import type { Call, Tool } from "./plugin.ts";
+import type { Call, CallContext, ToolOutput } from "./plugin.ts";
 import type { Content, Decision, Draft, Effect, Json, ToolCallPart, ToolMessage, ToolOutcome } from "./protocol.ts";
-import { type Entry, whoOf } from "./registry.ts";
+import type { Entry } from "./registry.ts";
 import { must, Returns } from "./returns.ts";
-import { askPerson, attachment, collect, gate, type Judged, runOne, type StageEnv } from "./stages.ts";
+import { askPerson, collect, gate, type Judged, noteOf, type Run, runOne, type StageEnv } from "./stages.ts";
 
 /** Shared calls that may run at one time. */
 export const MAX_SHARED = 10;
 
-type Prepared = { readonly entry: Entry<"tools">; readonly input: unknown; readonly effects: readonly Effect[] };
-export type Settled = { readonly results: readonly Draft<ToolMessage>[]; readonly notes: readonly Draft[] };
+type Prepared = { entry: Entry<"tools">; input: unknown; effects: readonly Effect[] };
+export type Settled = { results: readonly Draft<ToolMessage>[]; notes: readonly Draft[] };
 
 export function resultOf(env: StageEnv, call: ToolCallPart, outcome: ToolOutcome, content: string | Content): Draft<ToolMessage> {
   const parts: Content = typeof content === "string" ? [{ type: "text", text: content }] : content;
@@ -35,8 +34,8 @@ export async function decide(env: StageEnv, call: ToolCallPart): Promise<Prepare
   const proposals = verdicts.filter((v) => v.input !== undefined);
   if (proposals.length > 0 && verdicts[0]?.say !== "deny") {
     input = proposals[0]!.input!;
-    if (proposals.some((p) => JSON.stringify(p.input) !== JSON.stringify(input)))
-      return fail("Two gates want to change the arguments in different ways.");
+    const differ = proposals.some((p) => JSON.stringify(p.input) !== JSON.stringify(input));
+    if (differ) return fail("Two gates want to change the arguments in different ways.");
     prepared = await prepare(env, entry, input);
     if (typeof prepared === "string") return fail(`plugin "${proposals[0]!.by}" changed the arguments to something unusable. ${prepared}`);
     verdicts = await gate(env, subject(input), prepared.effects); // what is judged last is what runs
@@ -54,14 +53,8 @@ async function decision(env: StageEnv, call: ToolCallPart, effects: readonly Eff
   if (verdict.say === "allow") return { callId, tool, say: "allow", by, ...rule };
   if (verdict.say === "nothing" && effects.length === 0) return { callId, tool, say: "allow", by: "kernel", rule: "touches nothing" };
   const why = verdict.say === "ask" ? verdict.why : "no rule covers this call";
-  const answer = await askPerson(env, {
-    kind: "permission",
-    id: env.id("ask"),
-    call,
-    effects,
-    why,
-    ...(verdict.by ? { by: verdict.by } : {}),
-  });
+  const from = verdict.by ? { by: verdict.by } : {};
+  const answer = await askPerson(env, { kind: "permission", id: env.id("ask"), call, effects, why, ...from });
   if (answer.kind === "allow") return { callId, tool, say: "allow", by: "user", ...rule };
   const said = answer.kind === "deny" ? answer.reason : answer.text;
   return { callId, tool, say: "deny", by: "user", why: said ? `Denied: ${said}` : "Denied by the user.", ...rule };
@@ -69,30 +62,19 @@ async function decision(env: StageEnv, call: ToolCallPart, effects: readonly Eff
 
 /** A schema and an effects function are foreign code too. A string says what is wrong. */
 async function prepare(env: StageEnv, entry: Entry<"tools">, input: Json): Promise<Prepared | string> {
-  let wrong: string | undefined;
-  let ready: Prepared | undefined;
-  const check = { deadlineMs: 10_000 };
-  const ran = await runOne(
-    env,
-    { ...entry, name: entry.name },
-    async (ctx) => {
-      const parsed = await entry.it.input.safeParseAsync(input);
-      if (!parsed.success) {
-        wrong = parsed.error.issues.map((i) => `${i.path.join(".") || "input"}: ${i.message}`).join("; ");
-        return;
-      }
-      ready = { entry, input: parsed.data, effects: must(Returns.effects, await entry.it.effects(parsed.data, ctx)) };
-    },
-    () => ({}),
-    check,
-  );
-  if (!ran.ok) return ran.fault.message;
-  return ready ?? `The call was not run, because its arguments are wrong. ${wrong}`;
+  const check = async (ctx: CallContext): Promise<Prepared | string> => {
+    const parsed = await entry.it.input.safeParseAsync(input);
+    if (parsed.success) return { entry, input: parsed.data, effects: must(Returns.effects, await entry.it.effects(parsed.data, ctx)) };
+    const wrong = parsed.error.issues.map((i) => `${i.path.join(".") || "input"}: ${i.message}`).join("; ");
+    return `The call was not run, because its arguments are wrong. ${wrong}`;
+  };
+  const ran = await runOne(env, entry, check, { deadlineMs: 10_000, quiet: true });
+  return ran.ok ? ran.value : ran.fault.message;
 }
 
 type Item = {
-  readonly call: ToolCallPart;
-  readonly ready?: Prepared;
+  call: ToolCallPart;
+  ready?: Prepared;
   state: "queued" | "executing" | "completed" | "yielded";
   result?: Draft<ToolMessage>;
   notes: readonly Draft[];
@@ -153,34 +135,27 @@ export class Calls {
     if (env.signal.aborted) return;
     const { outcome, content } = item.result;
     const subject: Call = { callId: call.callId, tool: entry.name, plugin: entry.plugin, input: call.input };
-    item.notes = await collect(
-      env,
-      env.registry.all("afterTool"),
-      (it, ctx) => it.after(subject, { outcome, content }, ctx),
-      (text, e) => (must(Returns.text, text) ? [attachment(env, e, e.name, [{ type: "text", text: text! }])] : []),
-    );
+    const after = env.registry.all("afterTool");
+    item.notes = await collect(env, after, (it, ctx) => it.after(subject, { outcome, content }, ctx), noteOf(env));
   }
 }
 
 async function runTool(env: StageEnv, entry: Entry<"tools">, call: ToolCallPart, input: unknown): Promise<Draft<ToolMessage>> {
-  const tool: Tool = entry.it;
-  const progress = (text: string): void => env.emit({ type: "tool.progress", callId: call.callId, text });
-  const deadline = await guard(whoOf(entry), { deadlineMs: 1_000, signal: env.signal, now: env.now }, () =>
-    typeof tool.deadlineMs === "function" ? tool.deadlineMs(input) : tool.deadlineMs,
-  );
-  const o = { ...(deadline.ok && deadline.value !== undefined ? { deadlineMs: deadline.value } : {}), graceMs: tool.graceMs ?? 0 };
-  const ran = await runOne(
-    env,
-    entry,
-    (ctx, scope) => tool.run(input, { ...ctx, callId: call.callId, progress: (text) => scope.live() && progress(String(text)) }),
-    (v) => ({ note: typeof must(Returns.tool, v) !== "string" && (v as { isError?: boolean }).isError ? "error" : "ok" }),
-    o,
-  );
-  if (!ran.ok) {
-    const outcome = ran.aborted ? "aborted" : ran.fault.code === "plugin-timeout" ? "timeout" : "error";
-    return resultOf(env, call, outcome, ran.fault.message);
-  }
-  const output = typeof ran.value === "string" ? { content: ran.value } : ran.value;
-  const outcome = env.signal.aborted ? "aborted" : output.isError ? "error" : "ok";
-  return resultOf(env, call, outcome, output.content);
+  const { run, deadlineMs, graceMs = 0 } = entry.it;
+  const own = (): number | undefined => (typeof deadlineMs === "function" ? deadlineMs.call(entry.it, input) : deadlineMs);
+  const deadline = await runOne(env, entry, own, { deadlineMs: 1_000, quiet: true });
+  const work: Run<ToolOutput> = async (ctx, scope, saw) => {
+    const progress = (text: string): void => {
+      if (scope.live()) env.emit({ type: "tool.progress", callId: call.callId, text: String(text) });
+    };
+    const output = await run.call(entry.it, input, { ...ctx, callId: call.callId, progress });
+    must(Returns.tool, output);
+    saw({ note: typeof output !== "string" && output.isError ? "error" : "ok" });
+    return typeof output === "string" ? { content: output } : output;
+  };
+  const o = deadline.ok && deadline.value !== undefined ? { deadlineMs: deadline.value, graceMs } : { graceMs };
+  const ran = await runOne(env, entry, work, o);
+  if (ran.ok) return resultOf(env, call, env.signal.aborted ? "aborted" : ran.value.isError ? "error" : "ok", ran.value.content);
+  const outcome = ran.aborted ? "aborted" : ran.fault.code === "plugin-timeout" ? "timeout" : "error";
+  return resultOf(env, call, outcome, ran.fault.message);
 }

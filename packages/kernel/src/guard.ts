@@ -1,26 +1,23 @@
 /** The only place where foreign code is called. It can throw, hang, return rubbish or answer late: the caller gets a value or a Fault. */
 import type { Fault, FaultCode, ModelFault, Who } from "./protocol.ts";
 
-export type Ran<T> = (
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly fault: Fault; readonly aborted: boolean }
-) & { readonly ms: number };
+export type Ran<T> = ({ ok: true; value: T } | { ok: false; fault: Fault; aborted: boolean }) & { ms: number };
 
 /** Sees every foreign call from outside; a host uses it to find code that blocks the thread. `stop` ends the call as timed out. */
 export type Watch = <T>(who: Who, stop: (why: string) => void, call: () => T | Promise<T>) => Promise<T>;
 
 /** `graceMs`: how long a call may go on after an abort, to hand over what it has. */
 export type GuardOptions = {
-  readonly deadlineMs: number;
-  readonly signal: AbortSignal;
-  readonly now: () => number;
-  readonly graceMs?: number;
-  readonly watch?: Watch | undefined;
+  deadlineMs: number;
+  signal: AbortSignal;
+  now: () => number;
+  graceMs?: number;
+  watch?: Watch | undefined;
 };
 
 /** What a running call knows of its own run. `live` turns false once the call is settled. */
 export type CallScope = {
-  readonly signal: AbortSignal;
+  signal: AbortSignal;
   live(): boolean;
   /** Starts the deadline anew: for calls that show signs of life. */
   touch(): void;

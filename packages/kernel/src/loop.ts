@@ -1,27 +1,27 @@
 /** Drives the machine: does what the phase asks for, turns the answer into an event, yields what happened. The only loop there is. */
 import { Calls, decide } from "./calls.ts";
 import { initialTurn, type Limits, link, type TurnEvent, type TurnState, transition } from "./machine.ts";
-import type { Classified, ModelRequest, Provider, SessionView, TurnView } from "./plugin.ts";
-import type { CallId, Content, Draft, EventBody, Fault, Input, Message, Prefix, PrefixPart } from "./protocol.ts";
-import { callsOf, type RuntimeEvent, type SystemMessage, type TurnId, textOf, type UserMessage } from "./protocol.ts";
+import type { CallContext, Classified, Classifier, ModelRequest, Provider, SessionView, TurnView } from "./plugin.ts";
+import type { CallId, Content, Draft, EventBody, Fault, Input, Message, Phase, Prefix, PrefixPart } from "./protocol.ts";
+import { callsOf, type RuntimeEvent, type SystemMessage, type TurnId, type UserMessage } from "./protocol.ts";
 import type { Entry } from "./registry.ts";
 import { must, Returns } from "./returns.ts";
 import { ModelFailure, Reply, requestOf, stream, targetOf } from "./sampling.ts";
-import { admit, attachment, collect, first, pipe, runOne, type StageEnv, type TurnEnv } from "./stages.ts";
+import { admit, attachment, collect, first, noteOf, pipe, runOne, type StageEnv, type TurnEnv } from "./stages.ts";
 
 export type TurnOptions = {
-  readonly turn: TurnId;
-  readonly input: Input;
+  turn: TurnId;
+  input: Input;
   /** Since the last clear. */
-  readonly history: readonly Message[];
+  history: readonly Message[];
   /** What the session's first turn built; without it this turn builds it. */
-  readonly prefix?: Prefix;
-  readonly signal: AbortSignal;
+  prefix?: Prefix;
+  signal: AbortSignal;
   /** Takes what was said while the turn ran; drained before each model call. */
-  readonly steering: () => readonly Input[];
-  readonly limits?: Partial<Limits>;
+  steering: () => readonly Input[];
+  limits?: Partial<Limits>;
   /** Stop before the model is called, and hand over what it would be sent. Local commands are named and not run. */
-  readonly dry?: (request: ModelRequest, provider: Provider) => void;
+  dry?: (request: ModelRequest, provider: Provider) => void;
 };
 
 const CHARS_PER_TOKEN = 3.6;
@@ -44,7 +44,6 @@ class Driver {
   readonly #o: TurnOptions;
   readonly #env: StageEnv;
   readonly #queue = new Queue<RuntimeEvent>();
-  readonly #watching = new Set<Promise<unknown>>();
   readonly #callIds: Set<CallId>;
   #prefix: Prefix | undefined;
   #view: readonly Message[] = [];
@@ -67,16 +66,15 @@ class Driver {
   async *run(): AsyncGenerator<RuntimeEvent, void> {
     const { model, permissionMode } = this.#env.session;
     this.#emit({ type: "turn.started", input: this.#o.input, model, permissionMode });
-    while (this.state.phase !== "done") {
-      const work = this.#perform().catch((error: unknown) => (this.stop.signal.aborted ? this.#abort() : this.#fault(error)));
+    for (let { phase } = this.state; phase !== "done"; { phase } = this.state) {
+      const work = this.#perform[phase]().catch((error: unknown) => (this.stop.signal.aborted ? this.#abort() : this.#fault(error)));
       yield* this.#queue.until(work);
       this.#apply(await work);
-      if (this.stop.signal.aborted && this.#phase() !== "done") this.#apply(this.#abort()); // what was finished is kept
-      if (this.#o.dry && this.#phase() === "sampling") break;
-    }
-    if (this.#o.dry && this.#phase() === "sampling") {
+      if (this.stop.signal.aborted && this.state.phase !== "done") this.#apply(this.#abort()); // what was finished is kept
+      if (!this.#o.dry || this.state.phase !== "sampling") continue;
       const target = targetOf(this.#env);
       this.#o.dry(requestOf(this.#env, target, this.#prefix!, this.#view), target.provider.it);
+      break;
     }
     const { outcome = { kind: "completed" }, step, controls } = this.state;
     const next = controls.nextInput === undefined ? {} : { next: { text: controls.nextInput, submit: controls.submitNextInput ?? false } };
@@ -84,9 +82,6 @@ class Driver {
     yield* this.#queue.until(Promise.resolve());
   }
 
-  #phase(): TurnState["phase"] {
-    return this.state.phase;
-  }
   #apply(event: TurnEvent): void {
     const before = this.state;
     this.state = transition(before, event);
@@ -112,14 +107,8 @@ class Driver {
     this.#queue.push(event);
     if (body.type === "stage.ran" || (body.type === "fault" && body.fault.who?.point === "observers")) return; // observing observers would never end
     for (const e of this.#env.registry.all("observers")) {
-      if (!e.it.on.includes(body.type)) continue;
-      const run = runOne(
-        this.#env,
-        e,
-        (ctx) => e.it.observe(event, ctx),
-        () => ({}),
-      ).finally(() => this.#watching.delete(run));
-      this.#watching.add(run);
+      const signal = new AbortController().signal; // an observer outlives the turn that it saw
+      if (e.it.on.includes(body.type)) void runOne(this.#env, e, (ctx) => e.it.observe(event, ctx), { quiet: true, signal });
     }
   }
   #session(): SessionView {
@@ -141,71 +130,54 @@ class Driver {
   }
 
   /** What to do next is a function of the phase and nothing else. */
-  #perform(): Promise<TurnEvent> {
-    switch (this.state.phase) {
-      case "input":
-        return this.#readInput();
-      case "context":
-        return this.#gather();
-      case "sampling":
-        return this.#sample();
-      case "gating":
-        return this.#judge();
-      case "executing":
-        return this.#calls.next().then((settled) => ({ type: "tools.settled", ...settled }));
-      case "closing":
-        return this.#close();
-      case "done":
-        throw new Error("nothing to do in phase done");
-    }
-  }
+  readonly #perform: { readonly [P in Exclude<Phase, "done">]: () => Promise<TurnEvent> } = {
+    input: () => this.#readInput(),
+    context: () => this.#gather(),
+    sampling: () => this.#sample(),
+    gating: () => this.#judge(),
+    executing: async () => ({ type: "tools.settled", ...(await this.#calls.next()) }),
+    closing: () => this.#close(),
+  };
 
   async #readInput(): Promise<TurnEvent> {
     const env = this.#env;
     const { input } = this.#o;
-    const typed: Content = [...(input.text === "" ? [] : [{ type: "text" as const, text: input.text }]), ...(input.images ?? [])];
-    const show = (v: { as: string; command?: string } | undefined): string | undefined => v && (v.command ? `command ${v.command}` : v.as);
-    const what = await first(
-      env,
-      async (it, ctx) => must(Returns.classified, await it.classify(input, ctx)) as Classified | undefined,
-      show,
-    );
+    const classify = async (it: Classifier, ctx: CallContext) =>
+      must(Returns.classified, await it.classify(input, ctx)) as Classified | undefined;
+    const what = await first(env, classify, (v) => (v?.as === "command" ? `command ${v.command}` : "prompt"));
     if (what?.as !== "command") {
       const meta = what?.isMeta ?? input.isMeta;
-      return this.#admit(userMessage(env, what?.content ?? typed, meta), what?.controls);
+      return this.#admit(userMessage(env, what?.content ?? typed(input), meta), what?.controls);
     }
     const command = env.registry.find("commands", what.command);
-    const handled = (text: string, level: SystemMessage["level"]): TurnEvent => {
-      const messages = text ? [systemMessage(env, "command-output", level, text)] : [];
-      return { type: "input.handled", command: what.command, messages };
+    const handled = (
+      show: string | undefined,
+      level: SystemMessage["level"],
+      more: object = {},
+      kept: readonly Draft[] = [],
+    ): TurnEvent => {
+      const shown = show ? [systemMessage(env, "command-output", level, show)] : [];
+      return { type: "input.handled", command: what.command, messages: [...kept, ...shown], ...more };
     };
     if (!command) return handled(`There is no command "/${what.command}".`, "error");
     if (this.#o.dry && command.it.kind === "local") return handled(`/${command.name} runs without the model.`, "info");
-    const ran = await runOne(
-      env,
-      command,
-      (ctx) => command.it.run(what.args, ctx),
-      (r) => ({ note: must(Returns.command, r).kind }),
-    );
-    if (!ran.ok) {
-      if (ran.aborted) throw new Error("aborted");
-      return handled(ran.fault.message, "error");
-    }
+    const ran = await runOne(env, command, async (ctx, _, saw) => {
+      const result = await command.it.run(what.args, ctx);
+      must(Returns.command, result);
+      saw({ note: result.kind });
+      return result;
+    });
+    if (!ran.ok && ran.aborted) return this.#abort();
+    if (!ran.ok) return handled(ran.fault.message, "error");
     const done = ran.value;
     if (done.kind === "prompt") {
       const { point, plugin, name } = command;
       return this.#admit({ ...userMessage(env, done.content), origin: { by: "plugin", plugin, point, name } }, done.controls);
     }
-    const shown = done.show ? [systemMessage(env, "command-output", done.level ?? "info", done.show)] : [];
-    const kept = done.context ? [userMessage(env, [{ type: "text", text: done.context }], true)] : [];
-    const { controls, change } = done;
+    const { show, level = "info", context, controls, change } = done;
     if (change) env.emit({ type: "session.changed", change });
-    return {
-      ...handled("", "info"),
-      messages: [...kept, ...shown],
-      ...(controls ? { controls } : {}),
-      ...(change ? { change } : {}),
-    } as TurnEvent;
+    const kept = context ? [userMessage(env, [{ type: "text", text: context }], true)] : [];
+    return handled(show, level, { ...(controls ? { controls } : {}), ...(change ? { change } : {}) }, kept);
   }
 
   async #admit(message: Draft<UserMessage>, controls?: TurnState["controls"]): Promise<TurnEvent> {
@@ -213,8 +185,8 @@ class Driver {
     const blocked = (why: string, kept: readonly Draft[]): TurnEvent => {
       return { type: "input.blocked", why, messages: [...kept, systemMessage(env, "prompt-blocked", "warning", why)] };
     };
-    if (textOf(message.content).trim() === "" && !message.content.some((p) => p.type === "image"))
-      return blocked("The prompt is empty.", []);
+    const empty = message.content.every((p) => p.type === "text" && p.text.trim() === "");
+    if (empty) return blocked("The prompt is empty.", []);
     const { verdict, notes } = await admit(env, message.content);
     if (verdict.say !== "pass") return blocked(verdict.why, verdict.say === "stop" ? [message] : []);
     return { type: "input.ready", messages: [message, ...notes], ...(controls ? { controls } : {}) };
@@ -223,48 +195,39 @@ class Driver {
   async #gather(): Promise<TurnEvent> {
     const env = this.#env;
     const firstStep = this.state.step === 0 && this.state.overflows === 0;
-    const wanted = env.registry.all("attachments").filter((e) => firstStep || e.it.when === "step");
-    const steered = this.#o.steering().map((i) => userMessage(env, [{ type: "text", text: i.text }, ...(i.images ?? [])], i.isMeta));
+    const kinds = env.registry.all("attachments").filter((e) => firstStep || e.it.when === "step");
+    const memory = firstStep ? env.registry.all("memory") : [];
+    const steered = this.#o.steering().map((i) => userMessage(env, typed(i), i.isMeta));
+    const recalled = (texts: readonly string[], e: Entry<"memory">) =>
+      must(Returns.texts, texts).map((text) => attachment(env, e, "memory", [{ type: "text", text }]));
+    const rendered = (list: readonly unknown[], e: Entry<"attachments">) =>
+      must(Returns.list, list).map((data) => {
+        const valid = must(e.it.schema, data);
+        const text = e.it.render(valid);
+        must(Returns.rendered, text);
+        const content: Content = typeof text === "string" ? [{ type: "text", text }] : text;
+        return attachment(env, e, e.name, content, must(Returns.json, valid));
+      });
     const [, memories, attached] = await Promise.all([
       this.#buildPrefix(),
-      collect(
-        env,
-        firstStep ? env.registry.all("memory") : [],
-        (it, ctx) => it.recall(ctx),
-        (texts, e) => must(Returns.texts, texts).map((text) => attachment(env, e, "memory", [{ type: "text", text }])),
-      ),
-      collect(
-        env,
-        wanted,
-        (it, ctx) => it.collect(ctx),
-        (list, e) =>
-          must(Returns.list, list).map((data) => {
-            const valid = must(e.it.schema, data);
-            const rendered = must(Returns.rendered, e.it.render(valid));
-            const content: Content = typeof rendered === "string" ? [{ type: "text", text: rendered }] : rendered;
-            return attachment(env, e, e.name, content, must(Returns.json, valid));
-          }),
-      ),
+      collect(env, memory, (it, ctx) => it.recall(ctx), recalled),
+      collect(env, kinds, (it, ctx) => it.collect(ctx), rendered),
     ]);
     const messages = link(this.state.tail, [...memories, ...attached, ...steered]);
-    const all = [...this.#o.history, ...this.state.added, ...messages];
     const target = targetOf(env);
     const limit = (target.provider.it.window?.(target.model) ?? DEFAULT_WINDOW) * CHARS_PER_TOKEN;
-    this.#view = await pipe(env, all, limit, this.state.overflows > 0);
+    this.#view = await pipe(env, [...this.#o.history, ...this.state.added, ...messages], limit, this.state.overflows > 0);
     return { type: "context.ready", messages };
   }
   async #buildPrefix(): Promise<void> {
     if (this.#prefix) return;
     const env = this.#env;
-    const parts = async (placement: "system" | "context"): Promise<PrefixPart[]> =>
-      collect(
-        env,
-        env.registry.all("systemPrompt").filter((e: Entry<"systemPrompt">) => e.it.placement === placement),
-        (it, ctx) => it.build(ctx),
-        (text, e) => (must(Returns.text, text) ? [{ plugin: e.plugin, name: e.name, text: text! }] : []),
-      );
-    const [system, context] = await Promise.all([parts("system"), parts("context")]);
-    this.#prefix = { system, context };
+    const all = env.registry.all("systemPrompt");
+    const made = (text: string | undefined, e: Entry<"systemPrompt">): (PrefixPart & { placement: string })[] =>
+      must(Returns.text, text) ? [{ plugin: e.plugin, name: e.name, text: text!, placement: e.it.placement }] : [];
+    const parts = await collect(env, all, (it, ctx) => it.build(ctx), made);
+    const of = (wanted: string): PrefixPart[] => parts.flatMap(({ placement, ...part }) => (placement === wanted ? [part] : []));
+    this.#prefix = { system: of("system"), context: of("context") };
     env.emit({ type: "prefix.built", prefix: this.#prefix });
   }
 
@@ -299,15 +262,13 @@ class Driver {
 
   async #close(): Promise<TurnEvent> {
     const env = this.#env;
-    const messages = await collect(
-      env,
-      env.registry.all("closers"),
-      (it, ctx) => it.close(this.state.added, ctx),
-      (text, e) => (must(Returns.text, text) ? [attachment(env, e, e.name, [{ type: "text", text: text! }])] : []),
-    );
+    const closers = env.registry.all("closers");
+    const messages = await collect(env, closers, (it, ctx) => it.close(this.state.added, ctx), noteOf(env));
     return messages.length > 0 ? { type: "closing.continued", messages } : { type: "closing.accepted" };
   }
 }
+
+const typed = ({ text, images = [] }: Input): Content => (text === "" ? images : [{ type: "text", text }, ...images]);
 
 function userMessage(env: TurnEnv, content: Content, isMeta?: boolean): Draft<UserMessage> {
   return { role: "user", id: env.id("user"), at: env.now(), origin: { by: "user" }, content, ...(isMeta ? { isMeta } : {}) };

@@ -14,63 +14,46 @@ import type { MessageId, Phase, SessionChange, ToolCallPart, ToolMessage, ToolOu
 import { type AssistantMessage, type CallId, type Controls, callsOf, type Draft, type Fault, type Message } from "./protocol.ts";
 
 /** `steps`: model calls of one turn; the rest: how often a turn may be sent round again for each reason. */
-export type Limits = {
-  readonly steps: number;
-  readonly overflows: number;
-  readonly truncations: number;
-  readonly continuations: number;
-};
+export type Limits = { steps: number; overflows: number; truncations: number; continuations: number };
 export const LIMITS: Limits = { steps: Number.POSITIVE_INFINITY, overflows: 2, truncations: 3, continuations: 5 };
 
-export type TurnState = {
-  readonly phase: Phase;
-  readonly step: number;
-  readonly limits: Limits;
+export type TurnState = Readonly<{
+  phase: Phase;
+  step: number;
+  limits: Limits;
   /** Everything this turn has appended to the session, in order, each linked to the one before. */
-  readonly added: readonly Message[];
-  readonly tail: MessageId | null;
+  added: readonly Message[];
+  tail: MessageId | null;
   /** Calls that still need a result. Non-empty only in `gating` and `executing`. */
-  readonly open: readonly ToolCallPart[];
-  readonly approved: readonly CallId[];
+  open: readonly ToolCallPart[];
+  approved: readonly CallId[];
   /** What afterTool added; goes in behind the last result of the step. */
-  readonly pending: readonly Draft[];
-  readonly controls: Controls;
-  readonly change: SessionChange;
-  readonly overflows: number;
-  readonly truncations: number;
-  readonly continuations: number;
-  readonly outcome?: TurnOutcome;
-};
+  pending: readonly Draft[];
+  controls: Controls;
+  change: SessionChange;
+  overflows: number;
+  truncations: number;
+  continuations: number;
+  outcome?: TurnOutcome;
+}>;
 
 export type TurnEvent =
-  | { readonly type: "input.ready"; readonly messages: readonly Draft[]; readonly controls?: Controls }
-  | {
-      readonly type: "input.handled";
-      readonly command: string;
-      readonly messages: readonly Draft[];
-      readonly controls?: Controls;
-      readonly change?: SessionChange;
-    }
-  | { readonly type: "input.blocked"; readonly why: string; readonly messages: readonly Draft[] }
-  | { readonly type: "context.ready"; readonly messages: readonly Draft[] }
-  | { readonly type: "model.replied"; readonly message: Draft<AssistantMessage> }
-  | { readonly type: "model.overflow"; readonly fault: Fault }
+  | { type: "input.ready"; messages: readonly Draft[]; controls?: Controls }
+  | { type: "input.handled"; command: string; messages: readonly Draft[]; controls?: Controls; change?: SessionChange }
+  | { type: "input.blocked"; why: string; messages: readonly Draft[] }
+  | { type: "context.ready"; messages: readonly Draft[] }
+  | { type: "model.replied"; message: Draft<AssistantMessage> }
+  | { type: "model.overflow"; fault: Fault }
   /** The reply hit the output limit (or paused); `reminder` asks the model to go on. */
-  | { readonly type: "model.truncated"; readonly message: Draft<AssistantMessage>; readonly reminder?: Draft<UserMessage> }
-  | { readonly type: "gates.decided"; readonly approved: readonly CallId[] }
+  | { type: "model.truncated"; message: Draft<AssistantMessage>; reminder?: Draft<UserMessage> }
+  | { type: "gates.decided"; approved: readonly CallId[] }
   /** Results of some or all open calls; the phase ends when none is open. */
-  | { readonly type: "tools.settled"; readonly results: readonly Draft<ToolMessage>[]; readonly notes?: readonly Draft[] }
-  | { readonly type: "closing.accepted" }
-  | { readonly type: "closing.continued"; readonly messages: readonly Draft[] }
+  | { type: "tools.settled"; results: readonly Draft<ToolMessage>[]; notes?: readonly Draft[] }
+  | { type: "closing.accepted" }
+  | { type: "closing.continued"; messages: readonly Draft[] }
   /** `partial` is what the model had said when it was cut off. `id` and `at` stamp the results that the machine has to invent. */
-  | {
-      readonly type: "abort";
-      readonly reason: string;
-      readonly id: MessageId;
-      readonly at: number;
-      readonly partial?: Draft<AssistantMessage>;
-    }
-  | { readonly type: "fault"; readonly fault: Fault; readonly id: MessageId; readonly at: number };
+  | { type: "abort"; reason: string; id: MessageId; at: number; partial?: Draft<AssistantMessage> }
+  | { type: "fault"; fault: Fault; id: MessageId; at: number };
 
 /** Which events each phase accepts. The table is data, so a test can walk it. */
 export const ACCEPTS: { readonly [P in Phase]: readonly TurnEvent["type"][] } = {

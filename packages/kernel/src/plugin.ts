@@ -1,29 +1,9 @@
 /** All that a plugin may import: contribution shapes, `definePlugin`, `defineTool`, service tokens, ports and message types. */
 import * as z from "zod";
 import type { Capability } from "./ports.ts";
-import type {
-  Answer,
-  AttachmentMessage,
-  CallId,
-  Content,
-  Controls,
-  Effect,
-  Effort,
-  EventType,
-  Input,
-  Json,
-  Message,
-  ModelFault,
-  PluginId,
-  PointId,
-  Prefix,
-  RuntimeEvent,
-  SessionChange,
-  StopReason,
-  ToolOutcome,
-  TurnId,
-  Usage,
-} from "./protocol.ts";
+import type { Answer, AttachmentMessage, CallId, Content, Controls, Effect, Effort, EventType, Input, Json, Message } from "./protocol.ts";
+import type { ModelFault, PluginId, PointId, Prefix, RuntimeEvent, SessionChange, StopReason, ToolOutcome, TurnId } from "./protocol.ts";
+import type { Usage } from "./protocol.ts";
 
 export * from "./ports.ts";
 export * from "./protocol.ts";
@@ -33,54 +13,49 @@ export { z };
 export const API_VERSION = "1.0.0";
 
 /** A typed key for something one plugin offers another. Compared by id, so two copies of a package still agree. */
-export type Service<T> = { readonly id: string; readonly _type?: T };
+export type Service<T> = { id: string; readonly _type?: T };
 export const service = <T>(id: string): Service<T> => ({ id });
 
 type MaybePromise<T> = T | Promise<T>;
 
 /** A contribution as anyone may see it. */
-export type Listed = {
-  readonly plugin: PluginId;
-  readonly name: string;
-  readonly summary?: string;
-  readonly hint?: string;
-};
+export type Listed = { plugin: PluginId; name: string; summary?: string; hint?: string };
 
 export type SessionView = {
-  readonly id: string;
-  readonly cwd: string;
+  id: string;
+  cwd: string;
   /** Further folders that count as the workspace. */
-  readonly directories: readonly string[];
-  readonly provider: string;
-  readonly model: string;
-  readonly effort?: Effort;
-  readonly permissionMode: string;
+  directories: readonly string[];
+  provider: string;
+  model: string;
+  effort?: Effort;
+  permissionMode: string;
   /** True where nobody can answer an ask. */
-  readonly headless: boolean;
+  headless: boolean;
   /** Since the last clear; the log, not what compaction made of it. */
-  readonly messages: readonly Message[];
-  readonly prefix?: Prefix;
+  messages: readonly Message[];
+  prefix?: Prefix;
   list(point: PointId): readonly Listed[];
 };
 
-export type TurnView = { readonly id: TurnId; readonly step: number; readonly input: Input; readonly controls: Controls };
+export type TurnView = { id: TurnId; step: number; input: Input; controls: Controls };
 
 /** Everything a contribution may touch. Made anew for each call; every function of it throws once the call is settled. */
 export interface CallContext {
-  readonly plugin: PluginId;
+  plugin: PluginId;
   /** Fires at the deadline and when the turn is aborted. */
-  readonly signal: AbortSignal;
-  readonly session: SessionView;
-  readonly turn: TurnView;
+  signal: AbortSignal;
+  session: SessionView;
+  turn: TurnView;
   /** The plugin's own options, already checked against its schema. */
-  readonly options: unknown;
+  options: unknown;
   /** Milliseconds since the epoch. */
   now(): number;
   id(kind: string): string;
   /** One line for the debug log. */
   log(text: string): void;
   /** Plugin-private, per session; never shared between plugins. */
-  readonly state: { get(key: string): unknown; set(key: string, value: unknown): void };
+  state: { get(key: string): unknown; set(key: string, value: unknown): void };
   use<T>(token: Service<T>): T;
   /** The deadline stands still while the person thinks. Where nobody can answer: `{kind: "deny"}` at once. */
   ask(text: string, choices?: readonly string[]): Promise<Answer>;
@@ -89,42 +64,35 @@ export interface CallContext {
 }
 
 /** `deadlineMs` shortens or lengthens the deadline of the point. */
-type Named = { readonly name: string; readonly deadlineMs?: number };
+type Named = { name: string; deadlineMs?: number };
 
 /** `command` names a contribution at the point `commands`. */
 export type Classified =
-  | { readonly as: "command"; readonly command: string; readonly args: string }
-  | { readonly as: "prompt"; readonly content: Content; readonly isMeta?: boolean; readonly controls?: Controls };
+  | { as: "command"; command: string; args: string }
+  | { as: "prompt"; content: Content; isMeta?: boolean; controls?: Controls };
 /** May throw (as if silent); must be fast; the first answer wins. */
 export interface Classifier extends Named {
   classify(input: Input, ctx: CallContext): MaybePromise<Classified | undefined>;
 }
 
 /** `context` stays in the history for the model, hidden from the person, without asking the model anything now. */
-export type CommandResult =
-  | {
-      readonly kind: "handled";
-      readonly show?: string;
-      readonly level?: "info" | "warning" | "error";
-      readonly context?: string;
-      readonly change?: SessionChange;
-      readonly controls?: Controls;
-    }
-  | { readonly kind: "prompt"; readonly content: Content; readonly controls?: Controls };
+export type CommandResult = Handled | { kind: "prompt"; content: Content; controls?: Controls };
+type Level = "info" | "warning" | "error";
+type Handled = { kind: "handled"; show?: string; level?: Level; context?: string; change?: SessionChange; controls?: Controls };
 /** `local` commands end without the model; `prompt` commands expand into what the model is asked. May throw: the person is told. */
 export interface Command extends Named {
-  readonly kind: "local" | "prompt";
-  readonly summary: string;
+  kind: "local" | "prompt";
+  summary: string;
   /** What may follow the name. */
-  readonly hint?: string;
-  readonly aliases?: readonly string[];
+  hint?: string;
+  aliases?: readonly string[];
   /** Not listed and not typed by hand: only a classifier leads here. */
-  readonly hidden?: boolean;
+  hidden?: boolean;
   run(args: string, ctx: CallContext): MaybePromise<CommandResult>;
 }
 
 /** block: the prompt is dropped. stop: it is kept, and the turn ends. pass: `context` goes to the model with it. */
-export type Admitted = { readonly say: "pass"; readonly context?: string } | { readonly say: "block" | "stop"; readonly why: string };
+export type Admitted = { say: "pass"; context?: string } | { say: "block" | "stop"; why: string };
 /** A failure blocks. */
 export interface Admission extends Named {
   admit(content: Content, ctx: CallContext): MaybePromise<Admitted>;
@@ -132,15 +100,15 @@ export interface Admission extends Named {
 
 /** Built once a session and kept, also over a resume. A failure leaves its part out. */
 export interface PromptPart extends Named {
-  readonly placement: "system" | "context";
+  placement: "system" | "context";
   build(ctx: CallContext): MaybePromise<string | undefined>;
 }
 
 /** One attachment kind: its name, the schema of its data, when it is collected, and how the model reads it. */
 export interface Attachment<S extends z.ZodType = z.ZodType> extends Named {
-  readonly schema: S;
+  schema: S;
   /** `turn`: with the first step only. `step`: before every model call. */
-  readonly when: "turn" | "step";
+  when: "turn" | "step";
   collect(ctx: CallContext): MaybePromise<readonly z.output<S>[]>;
   /** Pure: the same data gives the same content. */
   render(data: z.output<S>): string | Content;
@@ -151,42 +119,31 @@ export interface Memory extends Named {
 }
 
 /** `limit` and `size` in characters of JSON. `overflowed`: the API has refused the view as too long. */
-export type Budget = { readonly limit: number; readonly size: number; readonly overflowed: boolean };
+export type Budget = { limit: number; size: number; overflowed: boolean };
+export type MakeAttachment = (kind: string, content: Content, data?: Json) => AttachmentMessage;
 /** May drop messages, shorten results and add attachments made with `make`; anything else discards its view. */
 export interface Compaction extends Named {
-  compact(
-    view: readonly Message[],
-    budget: Budget,
-    make: (kind: string, content: Content, data?: Json) => AttachmentMessage,
-    ctx: CallContext,
-  ): MaybePromise<readonly Message[]>;
+  compact(view: readonly Message[], budget: Budget, make: MakeAttachment, ctx: CallContext): MaybePromise<readonly Message[]>;
 }
 
-export type ToolSpec = { readonly name: string; readonly description: string; readonly schema: Json };
+export type ToolSpec = { name: string; description: string; schema: Json };
 export type ModelRequest = {
-  readonly model: string;
-  readonly prefix: Prefix;
-  readonly messages: readonly Message[];
+  model: string;
+  prefix: Prefix;
+  messages: readonly Message[];
   /** The same array object for as long as the tools are the same. */
-  readonly tools: readonly ToolSpec[];
-  readonly effort?: Effort;
-  readonly sessionId: string;
+  tools: readonly ToolSpec[];
+  effort?: Effort;
+  sessionId: string;
 };
 /** `part` is the position of the part in the reply; pieces of one part are joined. */
 export type ModelChunk =
-  | { readonly type: "text"; readonly part: number; readonly text: string }
-  | { readonly type: "reasoning"; readonly part: number; readonly text: string; readonly opaque?: Json }
-  | { readonly type: "call.delta"; readonly part: number; readonly text: string }
-  | {
-      readonly type: "call";
-      readonly part: number;
-      readonly callId: CallId;
-      readonly tool: string;
-      readonly input: Json;
-      readonly malformed?: string;
-    }
-  | { readonly type: "ping" }
-  | { readonly type: "stop"; readonly stop: StopReason; readonly usage?: Usage };
+  | { type: "text"; part: number; text: string }
+  | { type: "reasoning"; part: number; text: string; opaque?: Json }
+  | { type: "call.delta"; part: number; text: string }
+  | { type: "call"; part: number; callId: CallId; tool: string; input: Json; malformed?: string }
+  | { type: "ping" }
+  | { type: "stop"; stop: StopReason; usage?: Usage };
 /** The deadline counts from the last chunk. Throws {@link ModelError}; a stream without a `stop` chunk is a failure. */
 export interface Provider extends Named {
   stream(request: ModelRequest, ctx: CallContext): AsyncIterable<ModelChunk>;
@@ -206,41 +163,34 @@ export class ModelError extends Error {
   }
 }
 
-export type ToolOutput = { readonly content: string | Content; readonly isError?: boolean };
-export type ToolContext = CallContext & { readonly callId: CallId; progress(text: string): void };
+export type ToolOutput = { content: string | Content; isError?: boolean };
+export type ToolContext = CallContext & { callId: CallId; progress(text: string): void };
 export interface Tool<S extends z.ZodType = z.ZodType> extends Omit<Named, "deadlineMs"> {
-  readonly description: string;
-  readonly input: S;
+  description: string;
+  input: S;
   /** In place of what is derived from `input`. */
-  readonly jsonSchema?: Json;
-  readonly aliases?: readonly string[];
-  readonly deadlineMs?: number | ((input: z.output<S>) => number);
+  jsonSchema?: Json;
+  aliases?: readonly string[];
+  deadlineMs?: number | ((input: z.output<S>) => number);
   /** How long the tool may go on after an abort, to hand over what it has. Default 0. */
-  readonly graceMs?: number;
+  graceMs?: number;
   /** Facts, not policy: what this call would touch. Gates decide. Must not change anything. */
   effects(input: z.output<S>, ctx: CallContext): MaybePromise<readonly Effect[]>;
   /** "shared" calls overlap one another; "exclusive" ones run alone. */
-  readonly overlap: "shared" | "exclusive";
+  overlap: "shared" | "exclusive";
   /** May throw: the model gets an error result. */
   run(input: z.output<S>, ctx: ToolContext): MaybePromise<ToolOutput | string>;
 }
 
 /** `rule` is what the trace shows as the reason. `input` proposes changed arguments, which are checked and judged again. */
-export type Verdict = (
-  | { readonly say: "allow" | "nothing"; readonly rule?: string }
-  | { readonly say: "ask" | "deny"; readonly why: string; readonly rule?: string }
-) & { readonly input?: Json };
-export type Call = { readonly callId: CallId; readonly tool: string; readonly plugin: PluginId; readonly input: Json };
+export type Verdict = ({ say: "allow" | "nothing" } | { say: "ask" | "deny"; why: string }) & { rule?: string; input?: Json };
+export type Call = { callId: CallId; tool: string; plugin: PluginId; input: Json };
 /** A failure denies. */
 export interface Gate extends Named {
   judge(call: Call, effects: readonly Effect[], ctx: CallContext): MaybePromise<Verdict>;
 }
 export interface AfterTool extends Named {
-  after(
-    call: Call,
-    result: { readonly outcome: ToolOutcome; readonly content: Content },
-    ctx: CallContext,
-  ): MaybePromise<string | undefined>;
+  after(call: Call, result: { outcome: ToolOutcome; content: Content }, ctx: CallContext): MaybePromise<string | undefined>;
 }
 /** A text sends the turn round again with it. */
 export interface Closer extends Named {
@@ -248,13 +198,13 @@ export interface Closer extends Named {
 }
 /** Parallel to the turn, never awaited by it. */
 export interface Observer extends Named {
-  readonly on: readonly EventType[];
+  on: readonly EventType[];
   observe(event: RuntimeEvent, ctx: CallContext): MaybePromise<void>;
 }
 /** Opaque to the kernel; each surface (tui, html, plain) defines what `render` is. */
 export interface Renderer extends Named {
-  readonly surface: string;
-  readonly render: unknown;
+  surface: string;
+  render: unknown;
 }
 
 /** What each point holds. */
@@ -277,9 +227,9 @@ export type ByPoint = {
 export type Contributions = { readonly [P in PointId]?: readonly ByPoint[P][] };
 
 export interface SetupContext {
-  readonly plugin: PluginId;
-  readonly options: unknown;
-  readonly signal: AbortSignal;
+  plugin: PluginId;
+  options: unknown;
+  signal: AbortSignal;
   provide<T>(token: Service<T>, value: T): void;
   /** Something that a plugin named in `requires` has provided. */
   use<T>(token: Service<T>): T;
@@ -288,9 +238,9 @@ export interface SetupContext {
   onDispose(fn: () => void | Promise<void>): void;
 }
 export interface PluginDefinition<O extends z.ZodType = z.ZodType> {
-  readonly options?: O;
+  options?: O;
   /** Returns plain data; nothing is visible to anyone until this has returned and been checked against the manifest. */
-  setup(ctx: SetupContext & { readonly options: z.output<O> }): MaybePromise<Contributions>;
+  setup(ctx: SetupContext & { options: z.output<O> }): MaybePromise<Contributions>;
 }
 export const definePlugin = <O extends z.ZodType>(definition: PluginDefinition<O>): PluginDefinition =>
   definition as unknown as PluginDefinition;

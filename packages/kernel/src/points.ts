@@ -1,5 +1,4 @@
 /** The one table of the points: how each is run, what a failure means, and how long a contribution may take. */
-import type { PointId } from "./protocol.ts";
 
 export type Point = {
   /**
@@ -7,12 +6,12 @@ export type Point = {
    * order. pipe: each gets what the one before it returned. strictest: run together, the strictest answer wins.
    * observe: run together, never awaited.
    */
-  readonly mode: "first" | "keyed" | "collect" | "pipe" | "strictest" | "observe";
-  readonly failure: string;
-  readonly deadlineMs: number;
+  mode: "first" | "keyed" | "collect" | "pipe" | "strictest" | "observe";
+  failure: string;
+  deadlineMs: number;
 };
 
-export const POINTS: { readonly [P in PointId]: Point } = {
+export const POINTS = {
   classifiers: { mode: "first", failure: "as if it had stayed silent", deadlineMs: 500 },
   commands: { mode: "keyed", failure: "the command says so", deadlineMs: 600_000 },
   admission: { mode: "strictest", failure: "the prompt is blocked", deadlineMs: 60_000 },
@@ -20,12 +19,16 @@ export const POINTS: { readonly [P in PointId]: Point } = {
   attachments: { mode: "collect", failure: "its part is missing", deadlineMs: 1_000 },
   memory: { mode: "collect", failure: "its part is missing", deadlineMs: 1_000 },
   compaction: { mode: "pipe", failure: "the stage is skipped", deadlineMs: 60_000 },
+  /** Counts from the last chunk. */
   providers: { mode: "keyed", failure: "the turn fails", deadlineMs: 600_000 },
   tools: { mode: "keyed", failure: "the call gets an error result", deadlineMs: 120_000 },
   gates: { mode: "strictest", failure: "the call is denied", deadlineMs: 10_000 },
   afterTool: { mode: "collect", failure: "its context is missing", deadlineMs: 10_000 },
   closers: { mode: "collect", failure: "ignored", deadlineMs: 60_000 },
-  observers: { mode: "observe", failure: "reported once", deadlineMs: 5_000 },
+  observers: { mode: "observe", failure: "reported", deadlineMs: 5_000 },
   renderers: { mode: "keyed", failure: "shown plainly", deadlineMs: 100 },
-};
+} as const satisfies Record<string, Point>;
+
+/** The places where plugins contribute. */
+export type PointId = keyof typeof POINTS;
 export const POINT_IDS = Object.keys(POINTS) as readonly PointId[];

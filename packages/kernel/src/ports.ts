@@ -5,7 +5,7 @@ export const CAPABILITIES = ["fs", "process", "session"] as const;
 export type CapabilityId = (typeof CAPABILITIES)[number];
 
 /** A typed key for a capability. */
-export type Capability<T> = { readonly id: CapabilityId; readonly _type?: T };
+export type Capability<T> = { id: CapabilityId; readonly _type?: T };
 const capability = <T>(id: CapabilityId): Capability<T> => ({ id });
 
 export const FS = capability<FileSystem>("fs");
@@ -13,12 +13,7 @@ export const PROCESS = capability<Processes>("process");
 export const SESSION = capability<SessionPort>("session");
 
 /** `size` in bytes, `mtimeMs` since the epoch, `mode` the permission bits. */
-export type FileStat = {
-  readonly kind: "file" | "directory" | "symlink" | "other";
-  readonly size: number;
-  readonly mtimeMs: number;
-  readonly mode: number;
-};
+export type FileStat = { kind: "file" | "directory" | "symlink" | "other"; size: number; mtimeMs: number; mode: number };
 
 /** Rejects with an Error whose `code` is the system's (`ENOENT`, `EACCES`, …). */
 export interface FileSystem {
@@ -30,32 +25,32 @@ export interface FileSystem {
   /** The path with every symlink of its existing part resolved; a part that does not exist is kept. */
   realpath(path: string): Promise<string>;
   /** Names with their kinds, sorted by name. */
-  readdir(path: string): Promise<readonly { readonly name: string; readonly kind: FileStat["kind"] }[]>;
+  readdir(path: string): Promise<readonly { name: string; kind: FileStat["kind"] }[]>;
 }
 
 export type ProcessOptions = {
-  readonly command: string;
-  readonly args?: readonly string[];
-  readonly cwd: string;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly stdin?: string;
+  command: string;
+  args?: readonly string[];
+  cwd: string;
+  env?: Readonly<Record<string, string>>;
+  stdin?: string;
   /** Kills the whole process group. */
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
+  timeoutMs?: number;
+  signal?: AbortSignal;
   /** Bytes kept per stream, from its start and its end; the middle of longer output is dropped and counted. Default 1 MiB. */
-  readonly maxBytes?: number;
-  readonly onOutput?: (chunk: string, stream: "stdout" | "stderr") => void;
+  maxBytes?: number;
+  onOutput?: (chunk: string, stream: "stdout" | "stderr") => void;
 };
 export type ProcessResult = {
   /** Null when a signal ended it. */
-  readonly exitCode: number | null;
-  readonly signal: string | null;
-  readonly stdout: string;
-  readonly stderr: string;
+  exitCode: number | null;
+  signal: string | null;
+  stdout: string;
+  stderr: string;
   /** Both streams in the order they came. */
-  readonly output: string;
-  readonly droppedBytes: number;
-  readonly ended: "exit" | "timeout" | "abort";
+  output: string;
+  droppedBytes: number;
+  ended: "exit" | "timeout" | "abort";
 };
 export interface Processes {
   /** Runs in a process group of its own, without a terminal and without heddle's credentials. Rejects only when it cannot be started. */
@@ -65,5 +60,5 @@ export interface Processes {
 /** What a command may ask of its session beyond its own result. */
 export interface SessionPort {
   /** Everything the model would see now, by place. Sizes are characters of JSON. */
-  window(): { readonly parts: readonly { readonly label: string; readonly size: number }[]; readonly limit: number };
+  window(): { parts: readonly { label: string; size: number }[]; limit: number };
 }

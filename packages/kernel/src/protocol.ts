@@ -1,52 +1,28 @@
 /** What crosses the kernel's border: messages, events, asks. Plain JSON and pure functions only; a UI may import this entry and nothing else. */
 
+import type { PointId } from "./points.ts";
+
+export type { PointId };
 export type PluginId = string;
 export type CallId = string;
 export type MessageId = string;
 export type TurnId = string;
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** The places where plugins contribute. Their modes and failure rules stand in `points.ts`. */
-export type PointId =
-  | "classifiers"
-  | "commands"
-  | "admission"
-  | "systemPrompt"
-  | "attachments"
-  | "memory"
-  | "compaction"
-  | "providers"
-  | "tools"
-  | "gates"
-  | "afterTool"
-  | "closers"
-  | "observers"
-  | "renderers";
-
 /** Names one contribution. */
-export type Who = { readonly plugin: PluginId; readonly point: PointId; readonly name: string };
+export type Who = Readonly<{ plugin: PluginId; point: PointId; name: string }>;
 
 /** Who put a message into the conversation. Every message has one, so `explain` never guesses. */
-export type Origin =
-  | { readonly by: "user" }
-  | { readonly by: "model"; readonly provider: string; readonly model: string }
-  | ({ readonly by: "plugin" } & Who)
-  | { readonly by: "kernel" };
+export type Origin = { by: "user" } | { by: "model"; provider: string; model: string } | ({ by: "plugin" } & Who) | { by: "kernel" };
 
-export type TextPart = { readonly type: "text"; readonly text: string };
+export type TextPart = Readonly<{ type: "text"; text: string }>;
 /** `data` is base64. */
-export type ImagePart = { readonly type: "image"; readonly mimeType: string; readonly data: string };
+export type ImagePart = Readonly<{ type: "image"; mimeType: string; data: string }>;
 export type Content = readonly (TextPart | ImagePart)[];
 /** `opaque` belongs to the provider that made it (a signature, redacted data) and goes back to it byte for byte. */
-export type ReasoningPart = { readonly type: "reasoning"; readonly text: string; readonly opaque?: Json };
+export type ReasoningPart = Readonly<{ type: "reasoning"; text: string; opaque?: Json }>;
 /** `malformed` says why the arguments could not be read; such a call is answered with an error and never run. */
-export type ToolCallPart = {
-  readonly type: "tool-call";
-  readonly callId: CallId;
-  readonly tool: string;
-  readonly input: Json;
-  readonly malformed?: string;
-};
+export type ToolCallPart = Readonly<{ type: "tool-call"; callId: CallId; tool: string; input: Json; malformed?: string }>;
 export type AssistantPart = TextPart | ReasoningPart | ToolCallPart;
 
 /** `aborted`: the person stopped it; `timeout`: its deadline did; `denied`: a gate or the person refused it. */
@@ -54,229 +30,113 @@ export type ToolOutcome = "ok" | "error" | "denied" | "timeout" | "aborted";
 export type StopReason = "end" | "tool-calls" | "length" | "refusal" | "pause" | "overflow" | "aborted";
 
 /** Tokens. `input` counts neither what was read from the cache nor what was written to it. */
-export type Usage = {
-  readonly input: number;
-  readonly output: number;
-  readonly cacheRead?: number;
-  readonly cacheWrite?: number;
-};
+export type Usage = Readonly<{ input: number; output: number; cacheRead?: number; cacheWrite?: number }>;
 
 /** `at` is milliseconds since the epoch. `parentId` is the message before it, null for the first. */
-type Base = {
-  readonly id: MessageId;
-  readonly parentId: MessageId | null;
-  readonly at: number;
-  readonly origin: Origin;
-};
+type Base = { id: MessageId; parentId: MessageId | null; at: number; origin: Origin };
 
 /** `isMeta`: the model sees it, the person does not. */
-export type UserMessage = Base & { readonly role: "user"; readonly content: Content; readonly isMeta?: boolean };
-export type AssistantMessage = Base & {
-  readonly role: "assistant";
-  readonly content: readonly AssistantPart[];
-  readonly stop: StopReason;
-  readonly usage?: Usage;
-};
+export type UserMessage = Readonly<Base & { role: "user"; content: Content; isMeta?: boolean }>;
+export type AssistantMessage = Readonly<Base & { role: "assistant"; content: readonly AssistantPart[]; stop: StopReason; usage?: Usage }>;
 /** The one result of one call. */
-export type ToolMessage = Base & {
-  readonly role: "tool";
-  readonly callId: CallId;
-  readonly tool: string;
-  readonly outcome: ToolOutcome;
-  readonly content: Content;
-};
+export type ToolMessage = Readonly<Base & { role: "tool"; callId: CallId; tool: string; outcome: ToolOutcome; content: Content }>;
 /** Context that the runtime adds for the model. `content` is rendered once, when it is made, so that its bytes never change. */
-export type AttachmentMessage = Base & {
-  readonly role: "attachment";
-  readonly kind: string;
-  readonly content: Content;
-  readonly data?: Json;
-};
+export type AttachmentMessage = Readonly<Base & { role: "attachment"; kind: string; content: Content; data?: Json }>;
 /** What the runtime tells the person and the log; never sent to a model. */
-export type SystemMessage = Base & {
-  readonly role: "system";
-  readonly subtype: string;
-  readonly level: "info" | "warning" | "error";
-  readonly text: string;
-  readonly data?: Json;
-};
+export type SystemMessage = Readonly<
+  Base & { role: "system"; subtype: string; level: "info" | "warning" | "error"; text: string; data?: Json }
+>;
 export type Message = UserMessage | AssistantMessage | ToolMessage | AttachmentMessage | SystemMessage;
 /** A message that the machine has not yet put into the chain. */
 export type Draft<M extends Message = Message> = M extends Message ? Omit<M, "parentId"> : never;
 
 /** A piece of the request prefix, fixed for the session. */
-export type PrefixPart = { readonly plugin: PluginId; readonly name: string; readonly text: string };
+export type PrefixPart = Readonly<{ plugin: PluginId; name: string; text: string }>;
 /** `system` ends up in the system prompt, `context` before the first user message. Both are byte-stable for a session. */
-export type Prefix = { readonly system: readonly PrefixPart[]; readonly context: readonly PrefixPart[] };
+export type Prefix = Readonly<{ system: readonly PrefixPart[]; context: readonly PrefixPart[] }>;
 
 export type Effort = "low" | "medium" | "high" | "xhigh" | "max";
 /** What an input may set for its turn, and what it proposes as the next input. */
 export type Controls = {
-  readonly allowedTools?: readonly string[];
-  readonly model?: string;
-  readonly effort?: Effort;
-  readonly nextInput?: string;
+  allowedTools?: readonly string[];
+  model?: string;
+  effort?: Effort;
+  nextInput?: string;
   /** Submit `nextInput` at once when the turn is over; otherwise it is only offered. */
-  readonly submitNextInput?: boolean;
+  submitNextInput?: boolean;
 };
 /** What a command may change for the rest of the session. `clear` starts a new history in the same log. */
-export type SessionChange = {
-  readonly model?: string;
-  readonly effort?: Effort;
-  readonly permissionMode?: string;
-  readonly clear?: true;
-  readonly exit?: true;
-};
+export type SessionChange = Readonly<{ model?: string; effort?: Effort; permissionMode?: string; clear?: true; exit?: true }>;
 
 export type InputSource = "repl" | "sdk" | "remote" | "system" | "queue" | "agent";
 /** What was typed or sent, before anything looked at it. */
-export type Input = {
-  readonly text: string;
-  readonly source: InputSource;
-  readonly images?: readonly ImagePart[];
-  readonly isMeta?: boolean;
-};
+export type Input = Readonly<{ text: string; source: InputSource; images?: readonly ImagePart[]; isMeta?: boolean }>;
 
 export type Phase = "input" | "context" | "sampling" | "gating" | "executing" | "closing" | "done";
 export type TurnOutcome =
-  | { readonly kind: "completed" }
-  | { readonly kind: "handled"; readonly command: string }
-  | { readonly kind: "blocked"; readonly why: string }
-  | { readonly kind: "aborted"; readonly reason: string }
-  | { readonly kind: "refused" }
-  | { readonly kind: "step-limit"; readonly steps: number }
-  | { readonly kind: "failed"; readonly fault: Fault };
+  | { kind: "completed" }
+  | { kind: "handled"; command: string }
+  | { kind: "blocked"; why: string }
+  | { kind: "aborted"; reason: string }
+  | { kind: "refused" }
+  | { kind: "step-limit"; steps: number }
+  | { kind: "failed"; fault: Fault };
 
 export type FaultCode = "plugin-threw" | "plugin-timeout" | "plugin-bad-output" | "plugin-disabled" | "model-error" | "kernel-bug";
 /** A failure, always with a culprit. `who` is absent only when the kernel itself is at fault. */
-export type Fault = {
-  readonly code: FaultCode;
-  readonly who?: Who;
-  readonly message: string;
-  readonly model?: ModelFault;
-};
+export type Fault = Readonly<{ code: FaultCode; who?: Who; message: string; model?: ModelFault }>;
 
-export type ModelFaultKind =
-  | "auth"
-  | "billing"
-  | "not-found"
-  | "invalid"
-  | "overflow"
-  | "too-large"
-  | "rate-limit"
-  | "overloaded"
-  | "server"
-  | "network"
-  | "stall"
-  | "protocol";
+type ServerFault = "rate-limit" | "overloaded" | "server" | "network" | "stall" | "protocol";
+export type ModelFaultKind = "auth" | "billing" | "not-found" | "invalid" | "overflow" | "too-large" | ServerFault;
 /** What a provider knows about a failed call. `retryAfterMs` is the server's own wish. */
-export type ModelFault = {
-  readonly kind: ModelFaultKind;
-  readonly status?: number;
-  readonly requestId?: string;
-  readonly retryAfterMs?: number;
-};
+export type ModelFault = Readonly<{ kind: ModelFaultKind; status?: number; requestId?: string; retryAfterMs?: number }>;
 
 /** Sizes are characters of JSON, the same measure everywhere in a trace. */
-export type Change =
-  | { readonly op: "add" | "remove"; readonly id: string; readonly size: number }
-  | { readonly op: "replace"; readonly id: string; readonly size: number; readonly was: number };
+export type Change = { op: "add" | "remove"; id: string; size: number } | { op: "replace"; id: string; size: number; was: number };
 
 /** One run of one contribution: the unit of `explain`. The kernel computes `changes`; a plugin cannot misreport it. */
-export type StageRecord = Who & {
-  readonly status: "ran" | "no-op" | "failed" | "skipped";
-  readonly ms: number;
-  readonly changes: readonly Change[];
-  readonly note?: string;
-  readonly fault?: Fault;
-};
+export type StageRecord = Readonly<Who & { status: StageStatus; ms: number; changes: readonly Change[]; note?: string; fault?: Fault }>;
+export type StageStatus = "ran" | "no-op" | "failed" | "skipped";
 
 /** What a call would touch. `target` is an absolute path, a command line, a URL or a name. */
-export type Effect = { readonly kind: "read" | "write" | "execute" | "network" | "other"; readonly target: string };
+export type Effect = Readonly<{ kind: "read" | "write" | "execute" | "network" | "other"; target: string }>;
 
 export type Ask =
-  | {
-      readonly kind: "permission";
-      readonly id: string;
-      readonly call: ToolCallPart;
-      readonly effects: readonly Effect[];
-      readonly why: string;
-      readonly by?: PluginId;
-    }
-  | {
-      readonly kind: "question";
-      readonly id: string;
-      readonly from: PluginId;
-      readonly text: string;
-      readonly choices?: readonly string[];
-    };
-export type Answer =
-  | { readonly kind: "allow" }
-  | { readonly kind: "deny"; readonly reason?: string }
-  | { readonly kind: "text"; readonly text: string };
+  | { kind: "permission"; id: string; call: ToolCallPart; effects: readonly Effect[]; why: string; by?: PluginId }
+  | { kind: "question"; id: string; from: PluginId; text: string; choices?: readonly string[] };
+export type Answer = { kind: "allow" } | { kind: "deny"; reason?: string } | { kind: "text"; text: string };
 
-/** Which verdict let a call through or stopped it, and whose. */
-export type Decision = {
-  readonly callId: CallId;
-  readonly tool: string;
-  readonly say: "allow" | "deny";
-  readonly by: PluginId | "user" | "kernel";
-  readonly rule?: string;
-  readonly why?: string;
-};
+/** Which verdict let a call through or stopped it. `by` is a plugin, `user` or `kernel`. */
+export type Decision = Readonly<{ callId: CallId; tool: string; say: "allow" | "deny"; by: string; rule?: string; why?: string }>;
 
+/** Characters of JSON by place. */
+export type RequestSize = Readonly<{ tools: number; system: number; context: number; messages: number }>;
 export type EventBody =
-  | { readonly type: "turn.started"; readonly input: Input; readonly model: string; readonly permissionMode: string }
-  | { readonly type: "turn.phase"; readonly from: Phase; readonly to: Phase }
-  | { readonly type: "stage.ran"; readonly record: StageRecord }
-  | { readonly type: "prefix.built"; readonly prefix: Prefix }
-  | {
-      readonly type: "model.requested";
-      readonly provider: string;
-      readonly model: string;
-      readonly messages: number;
-      readonly tools: readonly string[];
-      /** Characters of JSON by place. */
-      readonly size: { readonly tools: number; readonly system: number; readonly context: number; readonly messages: number };
-    }
-  | {
-      readonly type: "model.replied";
-      readonly id: MessageId;
-      readonly stop: StopReason;
-      readonly usage?: Usage;
-      readonly ms: number;
-      readonly firstMs: number;
-    }
-  | {
-      readonly type: "message.delta";
-      readonly id: MessageId;
-      readonly part: number;
-      readonly of: AssistantPart["type"];
-      readonly text: string;
-    }
-  | { readonly type: "message.added"; readonly message: Message }
-  | { readonly type: "tool.decided"; readonly decision: Decision }
-  | { readonly type: "tool.started"; readonly call: ToolCallPart }
-  | { readonly type: "tool.progress"; readonly callId: CallId; readonly text: string }
-  | { readonly type: "tool.finished"; readonly callId: CallId; readonly tool: string; readonly outcome: ToolOutcome; readonly ms: number }
-  | { readonly type: "ask.opened"; readonly ask: Ask }
-  | { readonly type: "ask.closed"; readonly id: string; readonly answer: Answer }
-  | { readonly type: "fault"; readonly fault: Fault }
-  | { readonly type: "session.changed"; readonly change: SessionChange }
-  | {
-      readonly type: "turn.ended";
-      readonly outcome: TurnOutcome;
-      readonly steps: number;
-      readonly next?: { readonly text: string; readonly submit: boolean };
-    };
+  | { type: "turn.started"; input: Input; model: string; permissionMode: string }
+  | { type: "turn.phase"; from: Phase; to: Phase }
+  | { type: "stage.ran"; record: StageRecord }
+  | { type: "prefix.built"; prefix: Prefix }
+  | { type: "model.requested"; provider: string; model: string; messages: number; tools: readonly string[]; size: RequestSize }
+  | { type: "model.replied"; id: MessageId; stop: StopReason; usage?: Usage; ms: number; firstMs: number }
+  | { type: "message.delta"; id: MessageId; part: number; of: AssistantPart["type"]; text: string }
+  | { type: "message.added"; message: Message }
+  | { type: "tool.decided"; decision: Decision }
+  | { type: "tool.started"; call: ToolCallPart }
+  | { type: "tool.progress"; callId: CallId; text: string }
+  | { type: "tool.finished"; callId: CallId; tool: string; outcome: ToolOutcome; ms: number }
+  | { type: "ask.opened"; ask: Ask }
+  | { type: "ask.closed"; id: string; answer: Answer }
+  | { type: "fault"; fault: Fault }
+  | { type: "session.changed"; change: SessionChange }
+  | { type: "turn.ended"; outcome: TurnOutcome; steps: number; next?: { text: string; submit: boolean } };
 export type EventType = EventBody["type"];
 /** `turn` is null for what happens between turns. Consumers may merge consecutive deltas of one part; nothing else may be dropped. */
-export type RuntimeEvent = EventBody & { readonly at: number; readonly turn: TurnId | null; readonly step: number };
+export type RuntimeEvent = Readonly<EventBody & { at: number; turn: TurnId | null; step: number }>;
 
-export const textOf = (content: readonly { readonly type: string; readonly text?: string }[]): string =>
+export const textOf = (content: readonly { type: string; text?: string }[]): string =>
   content.map((p) => (p.type === "text" ? (p.text ?? "") : "")).join("");
 
-export const callsOf = (message: { readonly content: readonly AssistantPart[] }): ToolCallPart[] =>
+export const callsOf = (message: { content: readonly AssistantPart[] }): ToolCallPart[] =>
   message.content.filter((p): p is ToolCallPart => p.type === "tool-call");
 
 /** Replaces lone surrogates, which no JSON reader accepts. */
@@ -285,7 +145,7 @@ export function wellFormed(text: string): string {
 }
 
 /** The invariant every model API enforces: each call has exactly one result, right after it, and no result is an orphan. */
-export function unpaired(messages: readonly Message[]): { readonly open: CallId[]; readonly orphan: CallId[] } {
+export function unpaired(messages: readonly Message[]): { open: CallId[]; orphan: CallId[] } {
   const open: CallId[] = [];
   const orphan: CallId[] = [];
   const seen = new Set<CallId>();

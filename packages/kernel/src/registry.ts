@@ -3,12 +3,12 @@ import type { ByPoint, Listed, Service } from "./plugin.ts";
 import type { PluginId, PointId, Who } from "./protocol.ts";
 
 export type Entry<K extends PointId = PointId> = {
-  readonly plugin: PluginId;
-  readonly point: K;
-  readonly name: string;
-  readonly options: unknown;
-  readonly capabilities: readonly string[];
-  readonly it: ByPoint[K];
+  plugin: PluginId;
+  point: K;
+  name: string;
+  options: unknown;
+  capabilities: readonly string[];
+  it: ByPoint[K];
 };
 
 export class Registry {

@@ -2,82 +2,57 @@
 import * as z from "zod";
 import { BadOutput } from "./guard.ts";
 
-const Content = z.array(
-  z.discriminatedUnion("type", [
-    z.object({ type: z.literal("text"), text: z.string() }),
-    z.object({ type: z.literal("image"), mimeType: z.string(), data: z.string() }),
-  ]),
-);
-const EffortLevel = z.enum(["low", "medium", "high", "xhigh", "max"]);
-const Controls = z.object({
-  allowedTools: z.array(z.string()).optional(),
-  model: z.string().optional(),
-  effort: EffortLevel.optional(),
-  nextInput: z.string().optional(),
-  submitNextInput: z.boolean().optional(),
-});
-const Change = z.object({
-  model: z.string().optional(),
-  effort: EffortLevel.optional(),
-  permissionMode: z.string().optional(),
-  clear: z.literal(true).optional(),
-  exit: z.literal(true).optional(),
-});
-const why = z.string();
-const Part = z.number().int().nonnegative();
-const Count = z.number().nonnegative();
+const text = z.string();
+const maybe = text.optional();
+const count = z.number().nonnegative();
+const part = z.int().nonnegative();
+const TextPart = z.object({ type: z.literal("text"), text });
+const ImagePart = z.object({ type: z.literal("image"), mimeType: text, data: text });
+const content = z.array(z.discriminatedUnion("type", [TextPart, ImagePart]));
+const effort = z.enum(["low", "medium", "high", "xhigh", "max"]).optional();
+const flag = z.boolean().optional();
+const lasting = { model: maybe, effort };
+const Controls = z.object({ ...lasting, allowedTools: z.array(text).optional(), nextInput: maybe, submitNextInput: flag });
+const yes = z.literal(true).optional();
+const Change = z.object({ ...lasting, permissionMode: maybe, clear: yes, exit: yes });
+const controls = Controls.optional();
+const level = z.enum(["info", "warning", "error"]).optional();
+const handled = { show: maybe, level, context: maybe, change: Change.optional(), controls };
+const effects = ["read", "write", "execute", "network", "other"] as const;
+const stops = ["end", "tool-calls", "length", "refusal", "pause", "overflow"] as const;
+const usage = z.object({ input: count, output: count, cacheRead: count.optional(), cacheWrite: count.optional() }).optional();
+const verdict = { rule: maybe, input: z.json().optional() };
 
 export const Returns = {
   classified: z.union([
-    z.object({ as: z.literal("command"), command: z.string(), args: z.string() }),
-    z.object({ as: z.literal("prompt"), content: Content, isMeta: z.boolean().optional(), controls: Controls.optional() }),
+    z.object({ as: z.literal("command"), command: text, args: text }),
+    z.object({ as: z.literal("prompt"), content, isMeta: flag, controls }),
     z.undefined(),
   ]),
   command: z.discriminatedUnion("kind", [
-    z.object({
-      kind: z.literal("handled"),
-      show: z.string().optional(),
-      level: z.enum(["info", "warning", "error"]).optional(),
-      context: z.string().optional(),
-      change: Change.optional(),
-      controls: Controls.optional(),
-    }),
-    z.object({ kind: z.literal("prompt"), content: Content, controls: Controls.optional() }),
+    z.object({ kind: z.literal("handled"), ...handled }),
+    z.object({ kind: z.literal("prompt"), content, controls }),
   ]),
-  admitted: z.union([
-    z.object({ say: z.literal("pass"), context: z.string().optional() }),
-    z.object({ say: z.enum(["block", "stop"]), why }),
-  ]),
-  text: z.string().optional(),
-  texts: z.array(z.string()),
+  admitted: z.union([z.object({ say: z.literal("pass"), context: maybe }), z.object({ say: z.enum(["block", "stop"]), why: text })]),
+  text: maybe,
+  texts: z.array(text),
   list: z.array(z.unknown()),
   json: z.json(),
-  rendered: z.union([z.string(), Content]),
-  content: Content,
+  rendered: z.union([text, content]),
+  content,
   verdict: z.union([
-    z.object({ say: z.enum(["allow", "nothing"]), rule: z.string().optional(), input: z.json().optional() }),
-    z.object({ say: z.enum(["ask", "deny"]), why, rule: z.string().optional(), input: z.json().optional() }),
+    z.object({ say: z.enum(["allow", "nothing"]), ...verdict }),
+    z.object({ say: z.enum(["ask", "deny"]), why: text, ...verdict }),
   ]),
-  tool: z.union([z.string(), z.object({ content: z.union([z.string(), Content]), isError: z.boolean().optional() })]),
-  effects: z.array(z.object({ kind: z.enum(["read", "write", "execute", "network", "other"]), target: z.string() })),
+  tool: z.union([text, z.object({ content: z.union([text, content]), isError: flag })]),
+  effects: z.array(z.object({ kind: z.enum(effects), target: text })),
   chunk: z.discriminatedUnion("type", [
-    z.object({ type: z.literal("text"), part: Part, text: z.string() }),
-    z.object({ type: z.literal("reasoning"), part: Part, text: z.string(), opaque: z.json().optional() }),
-    z.object({ type: z.literal("call.delta"), part: Part, text: z.string() }),
-    z.object({
-      type: z.literal("call"),
-      part: Part,
-      callId: z.string().min(1),
-      tool: z.string(),
-      input: z.json(),
-      malformed: z.string().optional(),
-    }),
+    z.object({ type: z.literal("text"), part, text }),
+    z.object({ type: z.literal("reasoning"), part, text, opaque: z.json().optional() }),
+    z.object({ type: z.literal("call.delta"), part, text }),
+    z.object({ type: z.literal("call"), part, callId: text.min(1), tool: text, input: z.json(), malformed: maybe }),
     z.object({ type: z.literal("ping") }),
-    z.object({
-      type: z.literal("stop"),
-      stop: z.enum(["end", "tool-calls", "length", "refusal", "pause", "overflow"]),
-      usage: z.object({ input: Count, output: Count, cacheRead: Count.optional(), cacheWrite: Count.optional() }).optional(),
-    }),
+    z.object({ type: z.literal("stop"), stop: z.enum(stops), usage }),
   ]),
 };
 

@@ -13,7 +13,7 @@ export class ModelFailure extends Error {
   }
 }
 
-export type Target = { readonly provider: Entry<"providers">; readonly model: string };
+export type Target = { provider: Entry<"providers">; model: string };
 /** `provider/model`, or a model of the session's provider. Throws {@link ModelFailure} when nothing serves it. */
 export function targetOf(env: StageEnv): Target {
   const name = env.turn().controls.model ?? env.session.model;
@@ -47,25 +47,17 @@ export function requestOf(env: StageEnv, target: Target, prefix: Prefix, view: r
   const tools = toolsOf(env);
   const messages = view.filter((m) => m.role !== "system");
   const effort = env.turn().controls.effort ?? env.session.effort;
-  env.emit({
-    type: "model.requested",
-    provider: target.provider.name,
-    model: target.model,
-    messages: messages.length,
-    tools: tools.map((t) => t.name),
-    size: {
-      tools: sizeOf(env, tools),
-      system: sizeOf(env, prefix.system),
-      context: sizeOf(env, prefix.context),
-      messages: total(env, messages),
-    },
-  });
-  return { model: target.model, prefix, messages, tools, sessionId: env.session.id, ...(effort ? { effort } : {}) };
+  const { system, context } = prefix;
+  const size = { tools: sizeOf(env, tools), system: sizeOf(env, system), context: sizeOf(env, context), messages: total(env, messages) };
+  const names = tools.map((t) => t.name);
+  const { provider, model } = target;
+  env.emit({ type: "model.requested", provider: provider.name, model, messages: messages.length, tools: names, size });
+  return { model, prefix, messages, tools, sessionId: env.session.id, ...(effort ? { effort } : {}) };
 }
 
 /** A reply as it comes in. Text that arrived stays readable when the call is cut off. */
 export class Reply {
-  readonly id: string;
+  id: string;
   readonly #parts = new Map<number, AssistantPart>();
   readonly #origin: Extract<AssistantMessage["origin"], { by: "model" }>;
   readonly #env: StageEnv;
@@ -133,18 +125,14 @@ export class Reply {
 
 /** Streams one reply. Throws {@link ModelFailure} for whatever the provider or its server did wrong. */
 export async function stream(env: StageEnv, target: Target, request: ModelRequest, reply: Reply): Promise<void> {
-  const ran = await runOne(
-    env,
-    target.provider,
-    async (ctx, scope) => {
-      for await (const chunk of target.provider.it.stream(request, ctx)) {
-        if (!scope.live() || ctx.signal.aborted) return;
-        scope.touch();
-        reply.take(chunk);
-      }
-      if (reply.stop === undefined && !ctx.signal.aborted) throw new BadOutput("a stream that ends without a stop chunk");
-    },
-    () => ({ note: `stop: ${reply.stop ?? "none"}` }),
-  );
+  const ran = await runOne(env, target.provider, async (ctx, scope, saw) => {
+    for await (const chunk of target.provider.it.stream(request, ctx)) {
+      if (!scope.live() || ctx.signal.aborted) return;
+      scope.touch();
+      reply.take(chunk);
+    }
+    if (reply.stop === undefined && !ctx.signal.aborted) throw new BadOutput("a stream that ends without a stop chunk");
+    saw({ note: `stop: ${reply.stop}` });
+  });
   if (!ran.ok) throw new ModelFailure({ ...ran.fault, code: "model-error" });
 }

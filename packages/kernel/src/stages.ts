@@ -9,30 +9,25 @@ import { must, Returns } from "./returns.ts";
 
 /** What a host gives the loop. Nothing in the kernel reads a clock, makes an id or touches a disk by itself. */
 export type TurnEnv = {
-  readonly registry: Registry;
-  readonly breaker: Breaker;
-  readonly now: () => number;
-  readonly id: (kind: string) => string;
+  registry: Registry;
+  breaker: Breaker;
+  now: () => number;
+  id: (kind: string) => string;
   /** Rejects when its signal fires. A host that cannot ask answers `deny`. */
-  readonly asker: (ask: Ask, signal: AbortSignal) => Promise<Answer>;
+  asker: (ask: Ask, signal: AbortSignal) => Promise<Answer>;
   /** Called before an event is visible to anyone, and before what it tells of has an effect. Must not throw. */
-  readonly record: (event: RuntimeEvent) => void;
-  readonly log: (plugin: PluginId, text: string) => void;
-  readonly session: Omit<SessionView, "messages" | "prefix" | "list">;
-  readonly capabilities: ReadonlyMap<string, unknown>;
-  readonly stateOf: (plugin: PluginId) => Map<string, unknown>;
+  record: (event: RuntimeEvent) => void;
+  log: (plugin: PluginId, text: string) => void;
+  session: Omit<SessionView, "messages" | "prefix" | "list">;
+  capabilities: ReadonlyMap<string, unknown>;
+  stateOf: (plugin: PluginId) => Map<string, unknown>;
   /** Remembers the sizes of messages for the session. */
-  readonly sizes: WeakMap<object, number>;
-  readonly deadlines?: { readonly [P in PointId]?: number };
-  readonly watch?: Watch;
+  sizes: WeakMap<object, number>;
+  deadlines?: { readonly [P in PointId]?: number };
+  watch?: Watch;
 };
 /** The same within one turn. */
-export type StageEnv = TurnEnv & {
-  readonly signal: AbortSignal;
-  readonly emit: (event: EventBody) => void;
-  readonly view: () => SessionView;
-  readonly turn: () => TurnView;
-};
+export type StageEnv = TurnEnv & { signal: AbortSignal; emit: (event: EventBody) => void; view: () => SessionView; turn: () => TurnView };
 
 function contextFor(env: StageEnv, e: Entry, scope: CallScope): CallContext {
   const alive =
@@ -42,14 +37,10 @@ function contextFor(env: StageEnv, e: Entry, scope: CallScope): CallContext {
       throw new Error(`${describe(whoOf(e))} used its context after its call was over`);
     };
   const state = env.stateOf(e.plugin);
+  const { plugin, options } = e;
+  const { now, id } = env;
   return {
-    plugin: e.plugin,
-    signal: scope.signal,
-    session: env.view(),
-    turn: env.turn(),
-    options: e.options,
-    now: env.now,
-    id: env.id,
+    ...{ plugin, options, now, id, signal: scope.signal, session: env.view(), turn: env.turn() },
     log: (text) => env.log(e.plugin, text),
     state: { get: alive((k: string) => state.get(k)), set: alive((k: string, v: unknown) => void state.set(k, v)) },
     use: alive((token: { id: string }) => env.registry.use(token)) as CallContext["use"],
@@ -73,17 +64,14 @@ export async function askPerson(env: StageEnv, ask: Ask): Promise<Answer> {
   return answer;
 }
 
-export type Seen = { readonly changes?: readonly Change[]; readonly note?: string };
-export type RunOptions = { readonly deadlineMs?: number; readonly graceMs?: number; readonly signal?: AbortSignal };
+export type Seen = { changes?: readonly Change[]; note?: string };
+/** `saw` puts into the record what came back. */
+export type Run<T> = (ctx: CallContext, scope: CallScope, saw: (seen: Seen) => void) => T | Promise<T>;
+/** `quiet` leaves a record of failures only. */
+export type RunOptions = { deadlineMs?: number; graceMs?: number; quiet?: boolean; signal?: AbortSignal };
 
-/** One call of one contribution: breaker, guard, record. `check` may throw BadOutput. */
-export async function runOne<K extends PointId, T>(
-  env: StageEnv,
-  e: Entry<K>,
-  call: (ctx: CallContext, scope: CallScope) => T | Promise<T>,
-  check: (value: T) => Seen,
-  o: RunOptions = {},
-): Promise<Ran<T>> {
+/** One call of one contribution: breaker, guard, record. `call` may throw BadOutput. */
+export async function runOne<T>(env: StageEnv, e: Entry, call: Run<T>, o: RunOptions = {}): Promise<Ran<T>> {
   const who = whoOf(e);
   const record = (r: Omit<StageRecord, keyof typeof who>): void => env.emit({ type: "stage.ran", record: { ...who, ...r } });
   if (env.breaker.isOpen(who)) {
@@ -92,21 +80,20 @@ export async function runOne<K extends PointId, T>(
     return { ok: false, fault, aborted: false, ms: 0 };
   }
   const deadlineMs = o.deadlineMs ?? (e.it as { deadlineMs?: number }).deadlineMs ?? env.deadlines?.[e.point] ?? POINTS[e.point].deadlineMs;
-  const { signal = env.signal, graceMs = 0 } = o;
   let seen: Seen = {};
-  const ran = await guard(who, { deadlineMs, graceMs, signal, now: env.now, watch: env.watch }, async (scope) => {
-    const value = await call(contextFor(env, e as Entry, scope), scope);
-    seen = check(value);
-    return value;
-  });
+  const options = { deadlineMs, graceMs: o.graceMs ?? 0, signal: o.signal ?? env.signal, now: env.now, watch: env.watch };
+  const saw = (it: Seen): void => {
+    seen = it;
+  };
+  const ran = await guard(who, options, (scope) => call(contextFor(env, e, scope), scope, saw));
   if (ran.ok) {
     env.breaker.record(who, true);
-    const changes = seen.changes ?? [];
-    record({ status: changes.length > 0 || seen.note ? "ran" : "no-op", ms: ran.ms, changes, ...(seen.note ? { note: seen.note } : {}) });
+    const { changes = [], note } = seen;
+    if (!o.quiet) record({ status: changes.length > 0 || note ? "ran" : "no-op", ms: ran.ms, changes, ...(note ? { note } : {}) });
     return ran;
   }
   record({ status: "failed", ms: ran.ms, changes: [], fault: ran.fault });
-  if (ran.aborted || ran.fault.model) return ran; // what a server answers is no fault of the plugin
+  if (ran.aborted || e.point === "providers") return ran; // the turn itself tells of it, and a session needs its provider
   env.emit({ type: "fault", fault: ran.fault });
   if (env.breaker.record(who, false)) {
     const message = `${describe(who)} failed ${env.breaker.limit} times in a row and is off for this session: ${POINTS[e.point].failure}`;
@@ -117,77 +104,71 @@ export async function runOne<K extends PointId, T>(
 
 type Caller<K extends PointId, T> = (it: Entry<K>["it"], ctx: CallContext) => T | Promise<T>;
 
-export async function first<T>(env: StageEnv, call: Caller<"classifiers", T>, show: (v: T) => string | undefined): Promise<T | undefined> {
+export async function first<T>(env: StageEnv, call: Caller<"classifiers", T>, show: (v: T) => string): Promise<T | undefined> {
   for (const e of env.registry.all("classifiers")) {
-    const note = (v: T): Seen => {
-      const text = show(v);
-      return text ? { note: text } : {};
-    };
-    const ran = await runOne(env, e, (ctx) => call(e.it, ctx), note);
+    const ran = await runOne(env, e, async (ctx, _, saw) => {
+      const answer = await call(e.it, ctx);
+      if (answer !== undefined) saw({ note: show(answer) });
+      return answer;
+    });
     if (ran.ok && ran.value !== undefined) return ran.value;
   }
   return undefined;
 }
 
 /** Runs all at once; what `read` makes of each answer is kept in registry order, and nothing of those that failed. */
-export async function collect<K extends PointId, T, M>(
+export async function collect<K extends PointId, T, M extends object>(
   env: StageEnv,
   entries: readonly Entry<K>[],
   call: Caller<K, T>,
   read: (value: T, e: Entry<K>) => readonly M[],
 ): Promise<M[]> {
-  const lists = await Promise.all(
-    entries.map(async (e) => {
-      let made: readonly M[] = [];
-      const check = (value: T): Seen => {
-        made = read(value, e);
-        return {
-          changes: made.map((m, i) => ({ op: "add", id: (m as { id?: string }).id ?? `${e.name}.${i}`, size: sizeOf(env, m as object) })),
-        };
-      };
-      const ran = await runOne(env, e, (ctx) => call(e.it, ctx), check);
-      return ran.ok ? made : [];
+  const runs = entries.map((e) =>
+    runOne(env, e, async (ctx, _, saw) => {
+      const made = read(await call(e.it, ctx), e);
+      saw({ changes: made.map((m, i) => ({ op: "add", id: (m as { id?: string }).id ?? `${e.name}.${i}`, size: sizeOf(env, m) })) });
+      return made;
     }),
   );
-  return lists.flat();
+  return (await Promise.all(runs)).flatMap((ran) => (ran.ok ? ran.value : []));
 }
+
+/** What a point that answers with text adds to the conversation. */
+export const noteOf = (env: StageEnv) => (text: string | undefined, e: Entry) =>
+  must(Returns.text, text) ? [attachment(env, e, e.name, [{ type: "text", text: text! }])] : [];
 
 export async function pipe(env: StageEnv, messages: readonly Message[], limit: number, overflowed: boolean): Promise<readonly Message[]> {
   let view = messages;
   for (const e of env.registry.all("compaction")) {
     const before = view;
-    const budget = { limit, size: total(env, before), overflowed };
     const make = (kind: string, content: Content, data?: Json): AttachmentMessage => ({
       ...attachment(env, e, kind, content, data),
       parentId: null,
     });
-    const ran = await runOne(
-      env,
-      e,
-      (ctx) => e.it.compact(before, budget, make, ctx),
-      (after) => {
-        if (after === before) return {};
-        checkView(before, after);
-        return { changes: diff(env, before, after) };
-      },
-    );
+    const ran = await runOne(env, e, async (ctx, _, saw) => {
+      const after = await e.it.compact(before, { limit, size: total(env, before), overflowed }, make, ctx);
+      if (after === before) return after;
+      checkView(before, after);
+      saw({ changes: diff(env, before, after) });
+      return after;
+    });
     if (ran.ok) view = ran.value; // a stage that failed is as if it were not there
   }
   return view;
 }
 
-export type Judged = Verdict & { readonly by?: PluginId };
+export type Judged = Verdict & { by?: PluginId };
 const STRENGTH = ["deny", "ask", "allow", "nothing"] as const;
 
-/** deny > ask > allow. A gate that cannot answer is not a gate that is open. */
+/** Strictest first: deny > ask > allow. A gate that cannot answer is not a gate that is open. */
 export async function gate(env: StageEnv, call: Call, effects: readonly Effect[]): Promise<readonly Judged[]> {
   const judge = async (e: Entry<"gates">): Promise<Judged> => {
-    const ran = await runOne(
-      env,
-      e,
-      (ctx) => e.it.judge(call, effects, ctx),
-      (v) => (must(Returns.verdict, v).say === "nothing" ? {} : { note: v.rule ? `${v.say}: ${v.rule}` : v.say }),
-    );
+    const ran = await runOne(env, e, async (ctx, _, saw) => {
+      const verdict = await e.it.judge(call, effects, ctx);
+      must(Returns.verdict, verdict);
+      if (verdict.say !== "nothing") saw({ note: verdict.rule ? `${verdict.say}: ${verdict.rule}` : verdict.say });
+      return verdict;
+    });
     return ran.ok ? { ...ran.value, by: e.plugin } : { say: "deny", why: ran.fault.message, by: e.plugin };
   };
   const verdicts = await Promise.all(env.registry.all("gates").map(judge));
@@ -196,23 +177,19 @@ export async function gate(env: StageEnv, call: Call, effects: readonly Effect[]
 
 /** block > stop > pass. A blocker that cannot answer blocks, and says how to get rid of it. */
 export async function admit(env: StageEnv, content: Content): Promise<{ verdict: Admitted; notes: Draft<AttachmentMessage>[] }> {
-  const notes: Draft<AttachmentMessage>[] = [];
-  const answers = await Promise.all(
-    env.registry.all("admission").map(async (e): Promise<Admitted> => {
-      const ran = await runOne(
-        env,
-        e,
-        (ctx) => e.it.admit(content, ctx),
-        (v) => (must(Returns.admitted, v).say === "pass" ? {} : { note: v.say }),
-      );
-      if (!ran.ok) return { say: "block", why: `${ran.fault.message}. Fix it, or disable plugin "${e.plugin}" in the settings.` };
-      if (ran.value.say === "pass" && ran.value.context)
-        notes.push(attachment(env, e, e.name, [{ type: "text", text: ran.value.context }]));
-      return ran.value;
-    }),
-  );
-  const verdict = answers.find((a) => a.say === "block") ?? answers.find((a) => a.say === "stop") ?? { say: "pass" as const };
-  return { verdict, notes };
+  const ask = async (e: Entry<"admission">): Promise<{ verdict: Admitted; notes: Draft<AttachmentMessage>[] }> => {
+    const ran = await runOne(env, e, async (ctx, _, saw) => {
+      const verdict = await e.it.admit(content, ctx);
+      must(Returns.admitted, verdict);
+      if (verdict.say !== "pass") saw({ note: verdict.say });
+      return { verdict, notes: noteOf(env)(verdict.say === "pass" ? verdict.context : undefined, e) };
+    });
+    if (ran.ok) return ran.value;
+    return { verdict: { say: "block", why: `${ran.fault.message}. Fix it, or disable plugin "${e.plugin}" in the settings.` }, notes: [] };
+  };
+  const answers = await Promise.all(env.registry.all("admission").map(ask));
+  const of = (say: Admitted["say"]): Admitted | undefined => answers.find((a) => a.verdict.say === say)?.verdict;
+  return { verdict: of("block") ?? of("stop") ?? { say: "pass" }, notes: answers.flatMap((a) => a.notes) };
 }
 
 export function attachment(env: StageEnv, e: Entry, kind: string, content: Content, data?: Json): Draft<AttachmentMessage> {
