@@ -75,14 +75,14 @@ async function prepare(env: StageEnv, entry: Entry<"tools">, input: Json): Promi
 type Item = {
   call: ToolCallPart;
   ready?: Prepared;
-  state: "queued" | "executing" | "completed" | "yielded";
+  state: "queued" | "executing" | "completed";
   result?: Draft<ToolMessage>;
   notes: readonly Draft[];
 };
 
 /** Runs calls as their overlap allows and yields results in call order. Calls may be added while others run. */
 export class Calls {
-  readonly #items: Item[] = [];
+  #items: Item[] = [];
   readonly #env: StageEnv;
   #wake: () => void = () => {};
 
@@ -97,13 +97,12 @@ export class Calls {
   /** The next results in call order; after an abort all that are finished, once nothing runs any more. */
   async next(): Promise<Settled> {
     for (;;) {
-      const waiting = this.#items.filter((i) => i.state !== "yielded");
-      const aborted = this.#env.signal.aborted && !waiting.some((i) => i.state === "executing");
-      const cut = waiting.findIndex((i) => i.state !== "completed");
-      const done = aborted ? waiting.filter((i) => i.state === "completed") : cut < 0 ? waiting : waiting.slice(0, cut);
-      for (const item of done) item.state = "yielded";
-      if (done.length > 0 || aborted || waiting.length === 0)
-        return { results: done.map((i) => i.result!), notes: done.flatMap((i) => i.notes) };
+      const aborted = this.#env.signal.aborted && !this.#items.some((i) => i.state === "executing");
+      const cut = this.#items.findIndex((i) => i.state !== "completed");
+      const done = this.#items.filter((i, n) => i.state === "completed" && (aborted || cut < 0 || n < cut));
+      this.#items = this.#items.filter((i) => !done.includes(i));
+      const settled = done.length > 0 || aborted || this.#items.length === 0;
+      if (settled) return { results: done.map((i) => i.result!), notes: done.flatMap((i) => i.notes) };
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });

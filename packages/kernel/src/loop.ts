@@ -3,7 +3,7 @@ import { Calls, decide } from "./calls.ts";
 import { initialTurn, type Limits, link, type TurnEvent, type TurnState, transition } from "./machine.ts";
 import type { CallContext, Classified, Classifier, ModelRequest, Provider, SessionView, TurnView } from "./plugin.ts";
 import type { CallId, Content, Draft, EventBody, Fault, Input, Message, Phase, Prefix, PrefixPart } from "./protocol.ts";
-import { callsOf, type RuntimeEvent, type SystemMessage, type TurnId, type UserMessage } from "./protocol.ts";
+import { callsOf, type RuntimeEvent, type SystemMessage, type ToolCallPart, type TurnId, type UserMessage } from "./protocol.ts";
 import type { Entry } from "./registry.ts";
 import { must, Returns } from "./returns.ts";
 import { ModelFailure, Reply, requestOf, stream, targetOf } from "./sampling.ts";
@@ -48,7 +48,8 @@ class Driver {
   #prefix: Prefix | undefined;
   #view: readonly Message[] = [];
   #reply: Reply | undefined;
-  #calls: Calls;
+  readonly #calls: Calls;
+  readonly #decided: [ToolCallPart, Awaited<ReturnType<typeof decide>>][] = [];
 
   constructor(base: TurnEnv, o: TurnOptions) {
     this.#o = o;
@@ -70,7 +71,8 @@ class Driver {
       const work = this.#perform[phase]().catch((error: unknown) => (this.stop.signal.aborted ? this.#abort() : this.#fault(error)));
       yield* this.#queue.until(work);
       this.#apply(await work);
-      if (this.stop.signal.aborted && this.state.phase !== "done") this.#apply(this.#abort()); // what was finished is kept
+      if (this.stop.signal.aborted && this.state.phase === "executing") this.#apply(await this.#perform.executing()); // keeps what is finished
+      if (this.stop.signal.aborted && this.state.phase !== "done") this.#apply(this.#abort());
       if (!this.#o.dry || this.state.phase !== "sampling") continue;
       const target = targetOf(this.#env);
       this.#o.dry(requestOf(this.#env, target, this.#prefix!, this.#view), target.provider.it);
@@ -135,7 +137,7 @@ class Driver {
     context: () => this.#gather(),
     sampling: () => this.#sample(),
     gating: () => this.#judge(),
-    executing: async () => ({ type: "tools.settled", ...(await this.#calls.next()) }),
+    executing: () => this.#execute(),
     closing: () => this.#close(),
   };
 
@@ -248,16 +250,12 @@ class Driver {
   }
 
   async #judge(): Promise<TurnEvent> {
-    this.#calls = new Calls(this.#env);
-    const approved: CallId[] = [];
-    const decided: [TurnState["open"][number], Awaited<ReturnType<typeof decide>>][] = [];
-    for (const call of this.state.open) {
-      const it = await decide(this.#env, call);
-      if (!("role" in it)) approved.push(call.callId);
-      decided.push([call, it]);
-    }
-    for (const [call, it] of decided) this.#calls.add(call, it);
-    return { type: "gates.decided", approved };
+    for (const call of this.state.open) this.#decided.push([call, await decide(this.#env, call)]);
+    return { type: "gates.decided", approved: this.#decided.flatMap(([call, it]) => ("role" in it ? [] : [call.callId])) };
+  }
+  async #execute(): Promise<TurnEvent> {
+    for (const [call, it] of this.#decided.splice(0)) this.#calls.add(call, it);
+    return { type: "tools.settled", ...(await this.#calls.next()) };
   }
 
   async #close(): Promise<TurnEvent> {

@@ -1,90 +1,739 @@
 import { describe, expect, it } from "vitest";
-import {
-  Breaker,
-  type Contributions,
-  defineTool,
-  type Entry,
-  type PointId,
-  Registry,
-  type RuntimeEvent,
-  runTurn,
-  type TurnEnv,
-  type TurnOptions,
-  type TurnState,
-  unpaired,
-  z,
-} from "../src/index.ts";
+import { type AttachmentMessage, defineTool, type Gate, type Message, ModelError, type Tool, textOf, unpaired, z } from "../src/index.ts";
+import { calls, of, run, says } from "./harness.ts";
 
-function envOf(contributions: Contributions, more: Partial<TurnEnv> = {}): TurnEnv {
-  const entries = Object.entries(contributions).flatMap(([point, list]) =>
-    list.map((it) => ({ plugin: "p", point: point as PointId, name: it.name, options: undefined, capabilities: [], it }) as Entry),
-  );
-  let n = 0;
-  const state = new Map();
-  return {
-    registry: new Registry(entries),
-    breaker: new Breaker(),
-    now: () => 0,
-    id: (k) => `${k}-${++n}`,
-    asker: async () => ({ kind: "deny" }),
-    record: () => {},
-    log: () => {},
-    session: { id: "s", cwd: "/w", directories: [], provider: "fake", model: "m", permissionMode: "default", headless: true },
-    capabilities: new Map(),
-    stateOf: () => state,
-    sizes: new WeakMap(),
+const echo = (more: Partial<Tool> = {}): Tool =>
+  defineTool({
+    name: "Echo",
+    description: "",
+    input: z.object({ text: z.string().default("") }),
+    overlap: "shared",
+    effects: () => [],
+    run: (input: unknown) => (input as { text: string }).text || "empty",
     ...more,
-  };
-}
-async function run(env: TurnEnv, o: Partial<TurnOptions> = {}): Promise<{ events: RuntimeEvent[]; state: TurnState }> {
-  const gen = runTurn(env, {
-    turn: "t",
-    input: { text: "hi", source: "sdk" },
-    history: [],
-    signal: new AbortController().signal,
-    steering: () => [],
-    ...o,
+  } as Tool);
+const writes = { effects: () => [{ kind: "write" as const, target: "/w/a" }] };
+const gateSays = (verdict: Awaited<ReturnType<Gate["judge"]>>, name = "g"): Gate => ({ name, judge: () => verdict });
+const roles = (messages: readonly Message[]): string[] => messages.map((m) => m.role);
+const results = (messages: readonly Message[]): [string, string, string][] =>
+  messages.flatMap((m) => (m.role === "tool" ? [[m.callId, m.outcome, textOf(m.content)]] : []));
+const forever = (): Promise<never> => new Promise(() => {});
+
+describe("a turn", () => {
+  it("asks the model, runs its calls, and asks again", async () => {
+    const { state, events, requests } = await run({ tools: [echo()] }, { replies: [calls(["c1", "Echo", { text: "x" }]), says("done")] });
+    expect(state.outcome).toEqual({ kind: "completed" });
+    expect(roles(state.added)).toEqual(["user", "assistant", "tool", "assistant"]);
+    expect(requests.map((r) => r.messages.length)).toEqual([1, 3]);
+    expect(requests[0]!.tools).toBe(requests[1]!.tools);
+    expect(events[0]!.type).toBe("turn.started");
+    expect(events.at(-1)).toMatchObject({ type: "turn.ended", steps: 1 });
+    expect(of(events, "turn.phase").map((e) => e.to)).toEqual([
+      "context",
+      "sampling",
+      "gating",
+      "executing",
+      "context",
+      "sampling",
+      "closing",
+      "done",
+    ]);
   });
-  const events: RuntimeEvent[] = [];
-  for (;;) {
-    const r = await gen.next();
-    if (r.done) return { events, state: r.value };
-    events.push(r.value);
-  }
-}
-describe("loop", () => {
-  it("runs a tool step and completes", async () => {
-    let n = 0;
-    const env = envOf({
-      providers: [
+
+  it("records each event before anyone sees it", async () => {
+    const recorded: string[] = [];
+    await run(
+      { tools: [echo()] },
+      {
+        replies: [calls(["c1", "Echo"]), says("done")],
+        env: { record: (e) => recorded.push(e.type) },
+        onEvent: (e) => expect(recorded).toContain(e.type),
+      },
+    );
+    expect(recorded.indexOf("message.added")).toBeLessThan(recorded.indexOf("tool.started"));
+  });
+
+  it("streams deltas and puts the reply together by part", async () => {
+    const { state, events } = await run(
+      {},
+      {
+        replies: [
+          [
+            { type: "reasoning", part: 0, text: "let me " },
+            { type: "reasoning", part: 0, text: "think", opaque: { signature: "s" } },
+            { type: "text", part: 1, text: "a" },
+            { type: "ping" },
+            { type: "text", part: 1, text: "b" },
+            { type: "text", part: 2, text: "c" },
+            { type: "stop", stop: "end", usage: { input: 3, output: 2 } },
+          ],
+        ],
+      },
+    );
+    expect(state.added[1]).toMatchObject({
+      content: [
+        { type: "reasoning", text: "let me think", opaque: { signature: "s" } },
+        { type: "text", text: "ab" },
+        { type: "text", text: "c" },
+      ],
+      usage: { input: 3, output: 2 },
+    });
+    expect(of(events, "message.delta").map((e) => `${e.part}${e.text}`)).toEqual(["0let me ", "0think", "1a", "1b", "2c"]);
+  });
+
+  it("gives a call id that was used before a new one", async () => {
+    const { state, requests } = await run(
+      { tools: [echo()] },
+      { replies: [calls(["c", "Echo"], ["c", "Echo"]), calls(["c", "Echo"]), says("done")] },
+    );
+    expect(state.outcome).toEqual({ kind: "completed" });
+    expect(results(state.added).map(([id]) => id)).toEqual(["c", "c_2", "c_3"]);
+    expect(requests).toHaveLength(3);
+  });
+
+  it("ends at its step limit with every call answered", async () => {
+    const { state } = await run({ tools: [echo()] }, { replies: [calls(["a", "Echo"]), calls(["b", "Echo"])], limits: { steps: 2 } });
+    expect(state.outcome).toEqual({ kind: "step-limit", steps: 2 });
+    expect(unpaired(state.added)).toEqual({ open: [], orphan: [] });
+  });
+
+  it("asks to go on after a reply that hit the output limit", async () => {
+    const cut = [
+      { type: "text", part: 0, text: "half" },
+      { type: "stop", stop: "length" },
+    ] as const;
+    const { state, requests } = await run({}, { replies: [cut, says("rest")] });
+    expect(state.outcome).toEqual({ kind: "completed" });
+    expect(requests[1]!.messages.at(-1)).toMatchObject({ role: "user", isMeta: true });
+  });
+
+  it("says which provider is missing", async () => {
+    const { state } = await run(
+      {},
+      {
+        env: { session: { id: "s", cwd: "/w", directories: [], provider: "nope", model: "m", permissionMode: "default", headless: true } },
+      },
+    );
+    expect(state.outcome).toMatchObject({ kind: "failed", fault: { message: 'there is no provider "nope" (there is: fake)' } });
+  });
+
+  it.each([
+    [
+      "throws",
+      () => {
+        throw new Error("bang");
+      },
+      "threw: bang",
+    ],
+    [
+      "ends without a stop",
+      async function* () {
+        yield { type: "text", part: 0, text: "x" };
+      },
+      "a stream that ends without a stop chunk",
+    ],
+    [
+      "yields rubbish",
+      async function* () {
+        yield { type: "wat" };
+      },
+      "returned something unusable",
+    ],
+  ])("fails by name when a provider %s, and works again next time", async (_, stream, why) => {
+    const { state } = await run({}, { replies: [stream as never] });
+    expect(state.outcome).toMatchObject({ kind: "failed", fault: { code: "model-error", who: { plugin: "acme", name: "fake" } } });
+    expect((state.outcome as { fault: { message: string } }).fault.message).toContain(why);
+  });
+
+  it("sends a smaller view when the model says it is too long, and fails when there is none", async () => {
+    const tooLong = (): AsyncIterable<never> => {
+      throw new ModelError("prompt is too long", { kind: "overflow", status: 400 });
+    };
+    const drop = {
+      name: "drop",
+      compact: (view: readonly Message[], budget: { overflowed: boolean }) => (budget.overflowed ? view.slice(1) : view),
+    };
+    const history: Message[] = [
+      { role: "user", id: "old", parentId: null, at: 0, origin: { by: "user" }, content: [{ type: "text", text: "old" }] },
+    ];
+    const healed = await run({ compaction: [drop] }, { replies: [tooLong, says("ok")], history });
+    expect(healed.state.outcome).toEqual({ kind: "completed" });
+    expect(healed.requests.map((r) => r.messages.length)).toEqual([2, 1]);
+    const stuck = await run({}, { replies: [tooLong, tooLong, tooLong], history });
+    expect(stuck.state.outcome).toMatchObject({ kind: "failed", fault: { model: { kind: "overflow" } } });
+    expect(stuck.requests).toHaveLength(3);
+  });
+});
+
+describe("input", () => {
+  const classify = (answer: unknown) => ({ classifiers: [{ name: "c", classify: () => answer as never }] });
+  const command = (result: unknown, kind: "local" | "prompt" = "local") => ({
+    ...classify({ as: "command", command: "do", args: "x y" }),
+    commands: [{ name: "do", kind, summary: "", run: () => result as never }],
+  });
+
+  it("ends a local command without the model", async () => {
+    const { state, requests } = await run(command({ kind: "handled", show: "shown", context: "kept", change: { model: "other" } }));
+    expect(state.outcome).toEqual({ kind: "handled", command: "do" });
+    expect(state.change).toEqual({ model: "other" });
+    expect(state.added).toMatchObject([
+      { role: "user", isMeta: true, content: [{ text: "kept" }] },
+      { role: "system", subtype: "command-output", text: "shown" },
+    ]);
+    expect(requests).toHaveLength(0);
+  });
+
+  it("asks the model what a prompt command expands to, under its controls", async () => {
+    const controls = { model: "fake/small", allowedTools: ["Echo"], nextInput: "then this", submitNextInput: true };
+    const { state, requests, events } = await run(
+      command({ kind: "prompt", content: [{ type: "text", text: "expanded" }], controls }, "prompt"),
+    );
+    expect(requests[0]).toMatchObject({
+      model: "small",
+      messages: [{ content: [{ text: "expanded" }], origin: { by: "plugin", name: "do" } }],
+    });
+    expect(state.controls).toEqual(controls);
+    expect(events.at(-1)).toMatchObject({ next: { text: "then this", submit: true } });
+  });
+
+  it.each([
+    [
+      "throws",
+      () => {
+        throw new Error("no");
+      },
+      "threw: no",
+    ],
+    ["returns rubbish", () => 42, "returned something unusable"],
+  ])("tells the person when a command %s", async (_, runIt, why) => {
+    const { state } = await run({ ...command(undefined), commands: [{ name: "do", kind: "local", summary: "", run: runIt as never }] });
+    expect(state.outcome).toEqual({ kind: "handled", command: "do" });
+    expect(state.added).toMatchObject([{ role: "system", level: "error", text: expect.stringContaining(why) }]);
+  });
+
+  it("takes a classifier that fails for silent", async () => {
+    const { state } = await run({
+      classifiers: [
         {
-          name: "fake",
-          async *stream() {
-            if (n++ === 0) {
-              yield { type: "call", part: 0, callId: "c1", tool: "Echo", input: { a: "x" } } as const;
-              yield { type: "stop", stop: "tool-calls" } as const;
-            } else {
-              yield { type: "text", part: 0, text: "done" } as const;
-              yield { type: "stop", stop: "end" } as const;
-            }
+          name: "bad",
+          classify: () => {
+            throw new Error("x");
           },
         },
       ],
-      tools: [
-        defineTool({
-          name: "Echo",
-          description: "",
-          input: z.object({ a: z.string() }),
-          overlap: "shared",
-          effects: () => [],
-          run: (i) => i.a,
-        }),
+    });
+    expect(state.outcome).toEqual({ kind: "completed" });
+  });
+
+  it("refuses an empty prompt", async () => {
+    const { state, requests } = await run({}, { input: { text: "  \n", source: "repl" } });
+    expect([state.outcome, requests.length]).toEqual([{ kind: "blocked", why: "The prompt is empty." }, 0]);
+  });
+
+  it.each([
+    ["block", [], "blocked"],
+    ["stop", ["user"], "blocked"],
+  ])("admission: %s", async (say, kept, kind) => {
+    const { state, requests } = await run({
+      admission: [
+        { name: "ok", admit: () => ({ say: "pass" }) },
+        { name: "no", admit: () => ({ say: say as "block", why: "not now" }) },
       ],
     });
-    const { state, events } = await run(env);
-    expect(state.outcome).toEqual({ kind: "completed" });
-    expect(state.added.map((m) => m.role)).toEqual(["user", "assistant", "tool", "assistant"]);
-    expect(unpaired(state.added)).toEqual({ open: [], orphan: [] });
+    expect(state.outcome).toEqual({ kind, why: "not now" });
+    expect(roles(state.added)).toEqual([...kept, "system"]);
+    expect(requests).toHaveLength(0);
+  });
+
+  it("adds what admission has to say behind the prompt", async () => {
+    const { requests } = await run({ admission: [{ name: "note", admit: () => ({ say: "pass", context: "mind the gap" }) }] });
+    expect(roles(requests[0]!.messages)).toEqual(["user", "attachment"]);
+  });
+
+  it("blocks when a blocker is broken, and says how to be rid of it", async () => {
+    const { state } = await run({
+      admission: [
+        {
+          name: "broken",
+          admit: () => {
+            throw new Error("x");
+          },
+        },
+      ],
+    });
+    expect(state.outcome).toMatchObject({ kind: "blocked", why: expect.stringContaining('disable plugin "acme"') });
+  });
+
+  it("shows what would be sent, and calls nobody", async () => {
+    let seen: unknown;
+    const { requests, events } = await run(
+      { tools: [echo()] },
+      {
+        dry: (request) => {
+          seen = request;
+        },
+      },
+    );
+    expect(requests).toHaveLength(0);
+    expect(seen).toMatchObject({ model: "m", messages: [{ role: "user" }], tools: [{ name: "Echo" }] });
     expect(events.at(-1)!.type).toBe("turn.ended");
+    const local = await run(command({ kind: "handled", show: "ran!" }), { dry: () => {} });
+    expect(local.state.added).toMatchObject([{ text: "/do runs without the model." }]);
+  });
+});
+
+describe("context", () => {
+  const attachment = (name: string, collect: () => unknown, when: "turn" | "step" = "turn") => ({
+    name,
+    when,
+    schema: z.object({ n: z.number() }),
+    collect: collect as never,
+    render: (d: unknown) => `${name} ${(d as { n: number }).n}`,
+  });
+  it("collects in registry order, and loses only the part of one that fails", async () => {
+    const { requests, events } = await run({
+      attachments: [
+        attachment("slow", async () => {
+          await new Promise((r) => setTimeout(r, 5));
+          return [{ n: 1 }];
+        }),
+        attachment("bad", () => {
+          throw new Error("x");
+        }),
+        attachment("wrong", () => [{ n: "one" }]),
+        attachment("fast", () => [{ n: 2 }, { n: 3 }]),
+      ],
+      memory: [{ name: "mem", recall: () => ["remember"] }],
+    });
+    const texts = requests[0]!.messages.map((m) => textOf((m as AttachmentMessage).content));
+    expect(texts).toEqual(["hi", "remember", "slow 1", "fast 2", "fast 3"]);
+    expect(of(events, "fault").map((e) => e.fault.who!.name)).toEqual(["bad", "wrong"]);
+    expect(of(events, "stage.ran").find((e) => e.record.name === "fast")!.record.changes).toHaveLength(2);
+  });
+  it("collects per turn once and per step each time", async () => {
+    const { requests } = await run(
+      { tools: [echo()], attachments: [attachment("turn", () => [{ n: 0 }]), attachment("step", () => [{ n: 0 }], "step")] },
+      { replies: [calls(["c", "Echo"]), says("done")] },
+    );
+    expect(requests[1]!.messages.flatMap((m) => (m.role === "attachment" ? [m.kind] : []))).toEqual(["turn", "step", "step"]);
+  });
+  it("builds the prefix once and keeps the one it is given", async () => {
+    const parts = [
+      { name: "sys", placement: "system" as const, build: () => "rules" },
+      { name: "ctx", placement: "context" as const, build: () => "files" },
+      { name: "none", placement: "system" as const, build: () => undefined },
+    ];
+    const prefix = { system: [{ plugin: "acme", name: "sys", text: "rules" }], context: [{ plugin: "acme", name: "ctx", text: "files" }] };
+    const built = await run({ systemPrompt: parts });
+    expect(built.requests[0]!.prefix).toEqual(prefix);
+    const kept = await run({ systemPrompt: parts }, { prefix });
+    expect(kept.requests[0]!.prefix).toBe(prefix);
+    expect(of(kept.events, "prefix.built")).toHaveLength(0);
+  });
+  it("hands over at the next step what was said meanwhile", async () => {
+    let said = [{ text: "also this", source: "repl" as const }];
+    const steering = () => {
+      const now = said;
+      said = [];
+      return now;
+    };
+    const first = await run(
+      {
+        tools: [
+          echo({
+            run: () => {
+              said = [{ text: "and that", source: "repl" }];
+              return "x";
+            },
+          }),
+        ],
+      },
+      { replies: [calls(["c", "Echo"]), says("done")], steering },
+    );
+    expect(roles(first.requests[1]!.messages)).toEqual(["user", "user", "assistant", "tool", "user"]);
+  });
+});
+
+describe("compaction", () => {
+  const history: Message[] = ["a", "b", "c"].map((id, i) => ({
+    role: "user",
+    id,
+    parentId: i === 0 ? null : "x",
+    at: 0,
+    origin: { by: "user" },
+    content: [{ type: "text", text: id }],
+  }));
+  const stage = (compact: (view: readonly Message[], make: (kind: string, content: never) => AttachmentMessage) => unknown) => ({
+    compaction: [{ name: "s", compact: (view: readonly Message[], _: unknown, make: never) => compact(view, make) as readonly Message[] }],
+  });
+  it("sends a smaller view and keeps the log", async () => {
+    const { requests, state, events } = await run(
+      stage((view, make) => [make("summary", [{ type: "text", text: "short" }] as never), ...view.slice(2)]),
+      { history },
+    );
+    expect(requests[0]!.messages.map((m) => m.role)).toEqual(["attachment", "user", "user"]);
+    expect(roles(state.added)).toEqual(["user", "assistant"]);
+    expect(
+      of(events, "stage.ran")
+        .find((e) => e.record.point === "compaction")!
+        .record.changes.map((c) => c.op),
+    ).toEqual(["remove", "remove", "add"]);
+  });
+  it.each([
+    ["invents a prompt", (view: readonly Message[]) => [...view, { ...view[0]!, id: "new" }]],
+    ["changes what was said", (view: readonly Message[]) => view.map((m) => ({ ...m, content: [{ type: "text", text: "other" }] }))],
+    ["returns no list", () => "nope"],
+    ["returns a list of nothing", () => [undefined]],
+  ])("discards a view that %s", async (_, compact) => {
+    const { requests, events } = await run(stage(compact as never), { history });
+    expect(requests[0]!.messages.map((m) => m.id)).toEqual(["a", "b", "c", "user-1"]);
+    expect(of(events, "fault")[0]!.fault).toMatchObject({ who: { point: "compaction" } });
+  });
+  it("discards a view that parts a call from its result", async () => {
+    const { state, requests } = await run(
+      { tools: [echo()], ...stage((view) => view.filter((m) => m.role !== "tool")) },
+      { replies: [calls(["c", "Echo"]), says("done")] },
+    );
+    expect(state.outcome).toEqual({ kind: "completed" });
+    expect(roles(requests[1]!.messages)).toEqual(["user", "assistant", "tool"]);
+  });
+});
+
+describe("calls", () => {
+  it.each<[string, [string, string, object?], Partial<Tool>, string, RegExp]>([
+    ["an unknown tool", ["c", "Nope"], {}, "error", /There is no tool "Nope"\. The tools are: Echo/],
+    ["wrong arguments", ["c", "Echo", { text: 5 }], {}, "error", /arguments are wrong\. text: /],
+    [
+      "a tool that throws",
+      ["c", "Echo"],
+      {
+        run: () => {
+          throw new Error("bang");
+        },
+      },
+      "error",
+      /threw: bang/,
+    ],
+    ["a tool that hangs", ["c", "Echo"], { run: forever, deadlineMs: 5 }, "timeout", /gave no answer within 5 ms/],
+    ["a tool that returns rubbish", ["c", "Echo"], { run: () => 12 as never }, "error", /something unusable/],
+    [
+      "effects that throw",
+      ["c", "Echo"],
+      {
+        effects: () => {
+          throw new Error("oops");
+        },
+      },
+      "error",
+      /threw: oops/,
+    ],
+    ["a tool that reports an error", ["c", "Echo"], { run: () => ({ content: "failed", isError: true }) }, "error", /^failed$/],
+  ])("answers %s", async (_, call, more, outcome, text) => {
+    const { state } = await run({ tools: [echo(more)] }, { replies: [calls(call), says("done")] });
+    expect(state.outcome).toEqual({ kind: "completed" });
+    expect(results(state.added)).toEqual([["c", outcome, expect.stringMatching(text)]]);
+  });
+
+  it("never runs a call whose arguments could not be read", async () => {
+    let ran = false;
+    const reply = [
+      { type: "call", part: 0, callId: "c", tool: "Echo", input: { raw: "{" }, malformed: "unexpected end" },
+      { type: "stop", stop: "tool-calls" },
+    ] as const;
+    const { state } = await run(
+      {
+        tools: [
+          echo({
+            run: () => {
+              ran = true;
+              return "";
+            },
+          }),
+        ],
+      },
+      { replies: [reply, says("done")] },
+    );
+    expect([ran, results(state.added)[0]![2]]).toEqual([false, expect.stringContaining("unexpected end")]);
+  });
+
+  it("finds a tool by an older name", async () => {
+    const { state } = await run({ tools: [echo({ aliases: ["Say"] })] }, { replies: [calls(["c", "Say", { text: "x" }]), says("done")] });
+    expect(results(state.added)).toEqual([["c", "ok", "x"]]);
+  });
+
+  it("runs shared calls together, exclusive ones alone, and answers in call order", async () => {
+    const log: string[] = [];
+    const timed = (name: string, overlap: "shared" | "exclusive", ms: number) =>
+      echo({
+        name,
+        overlap,
+        run: async () => {
+          log.push(`+${name}`);
+          await new Promise((r) => setTimeout(r, ms));
+          log.push(`-${name}`);
+          return name;
+        },
+      });
+    const { state } = await run(
+      { tools: [timed("S1", "shared", 20), timed("S2", "shared", 5), timed("X", "exclusive", 5), timed("S3", "shared", 1)] },
+      { replies: [calls(["1", "S1"], ["2", "S2"], ["3", "X"], ["4", "S3"]), says("done")] },
+    );
+    expect(log).toEqual(["+S1", "+S2", "-S2", "-S1", "+X", "-X", "+S3", "-S3"]);
+    expect(results(state.added).map(([id]) => id)).toEqual(["1", "2", "3", "4"]);
+  });
+
+  it("adds what afterTool says behind the last result", async () => {
+    const { requests } = await run(
+      { tools: [echo()], afterTool: [{ name: "lint", after: (call) => `checked ${call.callId}` }] },
+      { replies: [calls(["a", "Echo"], ["b", "Echo"]), says("done")] },
+    );
+    expect(roles(requests[1]!.messages)).toEqual(["user", "assistant", "tool", "tool", "attachment", "attachment"]);
+  });
+
+  it("keeps what is finished when it is interrupted", async () => {
+    const stop = new AbortController();
+    const { state } = await run(
+      {
+        tools: [
+          echo(),
+          echo({ name: "Hang", run: forever }),
+          echo({
+            name: "Slow",
+            graceMs: 1_000,
+            run: (_, ctx) => new Promise((r) => ctx.signal.addEventListener("abort", () => r("half"))),
+          }),
+        ],
+      },
+      {
+        replies: [calls(["1", "Hang"], ["2", "Echo", { text: "x" }], ["3", "Slow"])],
+        signal: stop.signal,
+        onEvent: (e) => {
+          if (e.type === "tool.finished" && e.callId === "2") stop.abort("Esc");
+        },
+      },
+    );
+    expect(state.outcome).toEqual({ kind: "aborted", reason: "Esc" });
+    expect(unpaired(state.added)).toEqual({ open: [], orphan: [] });
+    expect(results(state.added)).toEqual(
+      expect.arrayContaining([
+        ["2", "ok", "x"],
+        ["3", "aborted", "half"],
+      ]),
+    );
+    expect(results(state.added).find(([id]) => id === "1")![1]).toBe("aborted");
+  });
+
+  it("keeps the text of a reply that is interrupted", async () => {
+    const stop = new AbortController();
+    const { state } = await run(
+      {},
+      {
+        replies: [
+          async function* () {
+            yield { type: "text", part: 0, text: "half a sen" };
+            await forever();
+          },
+        ],
+        signal: stop.signal,
+        onEvent: (e) => {
+          if (e.type === "message.delta") stop.abort("Esc");
+        },
+      },
+    );
+    expect(state.added.at(-1)).toMatchObject({ role: "assistant", stop: "aborted", content: [{ text: "half a sen" }] });
+  });
+
+  it("ends at once when it was aborted before it began", async () => {
+    const { state, requests } = await run({}, { signal: AbortSignal.abort("no") });
+    expect([state.outcome, requests.length]).toEqual([{ kind: "aborted", reason: "no" }, 0]);
+  });
+});
+
+describe("gates", () => {
+  const judged = async (gates: Gate[], more: Partial<Tool> = writes, answer: unknown = { kind: "deny" }) => {
+    const asked: unknown[] = [];
+    const { state, events } = await run(
+      { tools: [echo(more)], gates },
+      {
+        replies: [calls(["c", "Echo"]), says("done")],
+        env: {
+          asker: async (ask) => {
+            asked.push(ask);
+            return answer as never;
+          },
+        },
+      },
+    );
+    return { asked, decision: of(events, "tool.decided")[0]!.decision, result: results(state.added)[0]! };
+  };
+  it.each<[string, Gate[], object]>([
+    [
+      "deny beats ask and allow",
+      [gateSays({ say: "allow" }, "a"), gateSays({ say: "ask", why: "?" }, "b"), gateSays({ say: "deny", why: "no", rule: "r" }, "c")],
+      { say: "deny", by: "acme", rule: "r" },
+    ],
+    ["ask beats allow", [gateSays({ say: "allow" }, "a"), gateSays({ say: "ask", why: "?" }, "b")], { say: "deny", by: "user" }],
+    [
+      "allow is enough",
+      [gateSays({ say: "nothing" }, "a"), gateSays({ say: "allow", rule: "r" }, "b")],
+      { say: "allow", by: "acme", rule: "r" },
+    ],
+    ["nobody speaks: the person is asked", [gateSays({ say: "nothing" })], { say: "deny", by: "user" }],
+    [
+      "a gate that throws denies",
+      [
+        gateSays({ say: "allow" }, "a"),
+        {
+          name: "b",
+          judge: () => {
+            throw new Error("x");
+          },
+        },
+      ],
+      { say: "deny" },
+    ],
+    ["a gate that hangs denies", [gateSays({ say: "allow" }, "a"), { name: "b", deadlineMs: 5, judge: forever }], { say: "deny" }],
+    ["a gate that returns rubbish denies", [gateSays({ say: "allow" }, "a"), gateSays("yes" as never, "b")], { say: "deny" }],
+  ])("%s", async (_, gates, expected) => {
+    const { decision, result } = await judged(gates);
+    expect(decision).toMatchObject(expected);
+    expect(result[1]).toBe((expected as { say: string }).say === "allow" ? "ok" : "denied");
+  });
+  it("asks about effects only", async () => {
+    expect((await judged([], {})).decision).toMatchObject({ say: "allow", by: "kernel" });
+    const asked = await judged([], writes, { kind: "allow" });
+    expect(asked.asked).toMatchObject([
+      { kind: "permission", effects: [{ kind: "write", target: "/w/a" }], why: "no rule covers this call" },
+    ]);
+    expect(asked.decision).toMatchObject({ say: "allow", by: "user" });
+    expect((await judged([], writes, { kind: "deny", reason: "use the other file" })).result[2]).toBe("Denied: use the other file");
+  });
+  it("runs changed arguments only after they were judged again", async () => {
+    const seen: unknown[] = [];
+    const rewrite: Gate = {
+      name: "rewrite",
+      judge: (call) => {
+        seen.push(call.input);
+        return { say: "allow", input: { text: "safe" } };
+      },
+    };
+    expect((await judged([rewrite])).result).toEqual(["c", "ok", "safe"]);
+    expect(seen).toEqual([{}, { text: "safe" }]);
+    const strict: Gate = {
+      name: "strict",
+      judge: (call) => ((call.input as { text?: string }).text === "safe" ? { say: "deny", why: "not that" } : { say: "allow" }),
+    };
+    expect((await judged([rewrite, strict])).result).toEqual(["c", "denied", "Denied: not that"]);
+    const other: Gate = { name: "other", judge: () => ({ say: "allow", input: { text: "else" } }) };
+    expect((await judged2([rewrite, other]))[1]).toBe("error");
+    expect((await judged2([{ name: "bad", judge: () => ({ say: "allow", input: { text: 5 } }) }]))[2]).toContain("something unusable");
+  });
+  const judged2 = async (gates: Gate[]) => {
+    const { state } = await run({ tools: [echo(writes)], gates }, { replies: [calls(["c", "Echo"]), says("done")] });
+    return results(state.added)[0]!;
+  };
+  it("stays shut when its breaker has opened", async () => {
+    const broken: Gate = {
+      name: "b",
+      judge: () => {
+        throw new Error("x");
+      },
+    };
+    const { state, events } = await run(
+      { tools: [echo(writes)], gates: [broken] },
+      { replies: [calls(["1", "Echo"], ["2", "Echo"], ["3", "Echo"], ["4", "Echo"]), says("done")] },
+    );
+    expect(results(state.added).map(([, outcome]) => outcome)).toEqual(["denied", "denied", "denied", "denied"]);
+    expect(of(events, "fault").filter((e) => e.fault.code === "plugin-disabled")).toHaveLength(1);
+  });
+});
+
+describe("closers, observers and contexts", () => {
+  it("goes round again while a closer has something to say, at most five times", async () => {
+    const { state, requests } = await run(
+      { closers: [{ name: "more", close: () => "not yet" }] },
+      { replies: Array.from({ length: 9 }, () => says("done")) },
+    );
+    expect([state.outcome, requests.length]).toEqual([{ kind: "completed" }, 6]);
+  });
+  it("never waits for an observer, and reports one that fails", async () => {
+    const seen: string[] = [];
+    const { state } = await run({
+      observers: [
+        { name: "hang", on: ["turn.started"], observe: forever },
+        {
+          name: "bad",
+          on: ["turn.started"],
+          observe: () => {
+            throw new Error("x");
+          },
+        },
+        {
+          name: "good",
+          on: ["turn.ended"],
+          observe: (e) => {
+            seen.push(e.type);
+          },
+        },
+      ],
+    });
+    await Promise.resolve();
+    expect([state.outcome, seen]).toEqual([{ kind: "completed" }, ["turn.ended"]]);
+  });
+  it("takes a context away when its call is over, and keeps state between calls", async () => {
+    let late: (() => unknown) | undefined;
+    let count: unknown;
+    const classifier = {
+      name: "c",
+      classify: (_: unknown, ctx: never) => {
+        late = () => (ctx as { state: { get(k: string): unknown } }).state.get("k");
+        (ctx as { state: { set(k: string, v: unknown): void } }).state.set("k", 1);
+        return undefined;
+      },
+    };
+    await run({
+      classifiers: [classifier as never],
+      systemPrompt: [
+        {
+          name: "s",
+          placement: "system",
+          build: (ctx) => {
+            count = ctx.state.get("k");
+            return undefined;
+          },
+        },
+      ],
+    });
+    expect(count).toBe(1);
+    expect(late).toThrow(/used its context after its call was over/);
+  });
+  it("hands out only capabilities that were declared and granted", async () => {
+    const faults: string[] = [];
+    const build = (id: string) => (ctx: { capability(t: never): unknown }) => {
+      try {
+        ctx.capability({ id } as never);
+      } catch (e) {
+        faults.push((e as Error).message);
+      }
+      return undefined;
+    };
+    await run({
+      systemPrompt: [
+        { name: "a", placement: "system", build: build("process") as never },
+        { name: "b", placement: "system", build: build("fs") as never },
+      ],
+    });
+    expect(faults).toEqual(['capability "process" is not in its heddle.capabilities', 'capability "fs" was not granted by the host']);
+  });
+  it("does not count the time a person thinks against a deadline", async () => {
+    const ask = echo({ deadlineMs: 15, run: async (_, ctx) => (await ctx.ask("sure?", ["yes"])).kind });
+    const { state } = await run(
+      { tools: [ask] },
+      {
+        replies: [calls(["c", "Echo"]), says("done")],
+        env: { asker: () => new Promise((r) => setTimeout(() => r({ kind: "text", text: "yes" }), 50)) },
+      },
+    );
+    expect(results(state.added)).toEqual([["c", "ok", "text"]]);
   });
 });
