@@ -27,30 +27,30 @@ export function contentBlocks(content: Json | undefined): JsonObject[] {
   return objects(content);
 }
 
+function placed(message: JsonObject, index: number): PlacedBlock[] {
+  return contentBlocks(message["content"]).map((block, j) => ({
+    block,
+    path: `messages.${index}.content.${j}`,
+    role: String(message["role"]),
+    message: index,
+  }));
+}
+
 export function placedBlocks(body: JsonObject): PlacedBlock[] {
-  return messagesOf(body).flatMap((message, i) =>
-    contentBlocks(message["content"]).map((block, j) => ({
-      block,
-      path: `messages.${i}.content.${j}`,
-      role: String(message["role"]),
-      message: i,
-    })),
-  );
+  return messagesOf(body).flatMap(placed);
 }
 
 /** Consecutive messages of one role make one turn; system messages are transparent to that. */
 export function turnsOf(body: JsonObject): Turn[] {
-  const placed = placedBlocks(body);
   const turns: Turn[] = [];
   messagesOf(body).forEach((message, i) => {
     const role = String(message["role"]);
     if (role === "system") return;
-    const blocks = placed.filter((block) => block.message === i);
     const last = turns.at(-1);
     if (last?.role === role) {
-      last.blocks.push(...blocks);
+      last.blocks.push(...placed(message, i));
       last.lastMessage = i;
-    } else turns.push({ role, blocks, firstMessage: i, lastMessage: i });
+    } else turns.push({ role, blocks: placed(message, i), firstMessage: i, lastMessage: i });
   });
   return turns;
 }
@@ -68,6 +68,10 @@ export function isServerBlock(block: JsonObject | undefined): boolean {
   if (typeof type !== "string") return false;
   if (type === "server_tool_use" || type === "compaction" || type === "container_upload" || type === "fallback") return true;
   return type.startsWith("mcp_tool_") || (type.endsWith("_tool_result") && type !== "tool_result");
+}
+
+export function isServerResult(block: JsonObject | undefined): boolean {
+  return isServerBlock(block) && String(block?.["type"]).endsWith("_tool_result");
 }
 
 export function isThinking(block: JsonObject): boolean {

@@ -1,0 +1,4 @@
+// Needs broken-cycle-a, which needs this.
+import { definePlugin } from "@heddle/kernel/plugin";
+
+export default definePlugin({ setup: () => ({}) });

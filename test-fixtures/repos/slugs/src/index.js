@@ -1,0 +1,3 @@
+export { slugify } from "./slugify.js";
+export { truncate } from "./truncate.js";
+export { slugger } from "./unique.js";
