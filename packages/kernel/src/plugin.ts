@@ -19,7 +19,7 @@ export const service = <T>(id: string): Service<T> => ({ id });
 type MaybePromise<T> = T | Promise<T>;
 
 /** A contribution as anyone may see it. */
-export type Listed = { plugin: PluginId; name: string; summary?: string; hint?: string };
+export type Listed = { plugin: PluginId; name: string; summary?: string; hint?: string; aliases?: readonly string[] };
 
 export type SessionView = {
   id: string;

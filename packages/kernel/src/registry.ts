@@ -38,9 +38,9 @@ export class Registry {
   list(point: PointId): readonly Listed[] {
     return this.all(point)
       .filter((e) => !(e.it as { hidden?: boolean }).hidden)
-      .map((e) => {
-        const { summary, hint } = e.it as { summary?: string; hint?: string };
-        return { plugin: e.plugin, name: e.name, ...(summary ? { summary } : {}), ...(hint ? { hint } : {}) };
+      .map(({ plugin, name, it }) => {
+        const { summary, hint, aliases } = it as Omit<Listed, "plugin" | "name">;
+        return { plugin, name, ...(summary ? { summary } : {}), ...(hint ? { hint } : {}), ...(aliases ? { aliases } : {}) };
       });
   }
   /** Computes what depends on nothing but the registry, once. */

@@ -1,0 +1,64 @@
+/** The plugin as a host sees it: its manifest, its options, and that it looks at nothing else. */
+import { afterEach, describe, expect, test, vi } from "vitest";
+import plugin, { encode } from "../src/index.ts";
+import { MODEL, manifest, NO_TOOLS, READ, request, user } from "./support/messages.ts";
+import { chunksOf, failureOf, providerWith } from "./support/talk.ts";
+
+afterEach(() => vi.unstubAllEnvs());
+
+describe("the plugin", () => {
+  test("contributes what its manifest says", () => {
+    expect(manifest.heddle).toEqual({
+      manifest: 1,
+      api: "^1.0.0",
+      main: "./dist/index.js",
+      capabilities: [],
+      contributes: { providers: [providerWith({}).name] },
+    });
+  });
+  test.each([{ baseURL: "api.anthropic.com" }, { baseURL: "ftp://x" }, { maxRetries: -1 }, { apiKey: "" }, { headers: [] }, { fetch: 1 }])(
+    "refuses %j",
+    (options) => {
+      const { success } = (plugin as unknown as { options: { safeParse(it: unknown): { success: boolean } } }).options.safeParse(options);
+      expect(success).toBe(false);
+    },
+  );
+  test("knows the window of each model, and a careful one of any other", () => {
+    const { window } = providerWith({});
+    expect(["claude-opus-5-5", "claude-haiku-4-5-20251001", "claude-sonnet-4-5-20250929", "llama"].map((m) => window!(m))).toEqual([
+      1_000_000, 200_000, 200_000, 200_000,
+    ]);
+  });
+  test("encodes without a key and without a network", () => {
+    const it = request([user("hi")], { tools: NO_TOOLS });
+    expect(providerWith({}).encode!(it)).toEqual(encode(it));
+  });
+});
+
+test("nothing comes from the environment", async () => {
+  for (const [name, value] of Object.entries({
+    ANTHROPIC_API_KEY: "env-key",
+    ANTHROPIC_AUTH_TOKEN: "env-token",
+    ANTHROPIC_BASE_URL: "http://env.test",
+    ANTHROPIC_CUSTOM_HEADERS: "x-env: 1\nauthorization: Bearer env-header",
+    ANTHROPIC_PROFILE: "env-profile",
+    ANTHROPIC_LOG: "debug",
+    ANTHROPIC_OPEN_TELEMETRY: "true",
+  }))
+    vi.stubEnv(name, value);
+  const printed = vi.spyOn(console, "debug");
+  let seen: { url: string; headers: string } | undefined;
+  const fetch = async (url: unknown, init: { headers: Headers }): Promise<Response> => {
+    seen = { url: String(url), headers: JSON.stringify([...new Headers(init.headers)]) };
+    return new Response('event: message_stop\ndata: {"type":"message_stop"}\n\n', { headers: { "content-type": "text/event-stream" } });
+  };
+  await chunksOf(providerWith({ authToken: "given", fetch }), request([user("hi")], { model: MODEL, tools: [READ] }));
+  expect(seen!.url).toBe("https://api.anthropic.com/v1/messages");
+  expect(seen!.headers).toContain('["authorization","Bearer given"]');
+  expect(seen!.headers).not.toContain("env");
+  expect((await failureOf(providerWith({ fetch }), request([user("hi")]))).model).toEqual({ kind: "auth" });
+  await chunksOf(providerWith({ headers: { "x-api-key": "given" }, fetch }), request([user("hi")]));
+  expect(seen!.headers).not.toContain("env");
+  expect(seen!.headers).not.toContain("authorization");
+  expect(printed).not.toHaveBeenCalled();
+});

@@ -1,0 +1,207 @@
+/** The provider against a strict server of the API: streaming, thinking, caching. */
+import { type AnthropicServer, type MarkedScript, type Script, type ServerOptions, startAnthropicServer } from "@heddle/anthropic-server";
+import type { ModelChunk, ToolMessage } from "@heddle/kernel/plugin";
+import { afterEach, describe, expect, test } from "vitest";
+import { MODEL, READ, request, user } from "./support/messages.ts";
+import { chunksOf, providerWith, Talk } from "./support/talk.ts";
+
+let server: AnthropicServer;
+afterEach(() => server.close());
+async function start(options: ServerOptions): Promise<{ provider: ReturnType<typeof providerWith>; talk: Talk }> {
+  server = await startAnthropicServer(options);
+  const provider = providerWith({ apiKey: "key-of-the-tests", baseURL: server.url, maxRetries: 0 });
+  return { provider, talk: new Talk(provider, more) };
+}
+
+const TOOLS = [READ];
+const PREFIX = {
+  system: [{ plugin: "p", name: "identity", text: "You are a careful assistant of the tests. ".repeat(120) }],
+  context: [{ plugin: "p", name: "rules", text: "House rules: keep it short." }],
+};
+const more = { model: MODEL, tools: TOOLS, prefix: PREFIX };
+/** Scripts for the prompts one, two and three. */
+const scripts = (...lengths: number[]): MarkedScript[] =>
+  lengths.map((n, i) => ({ marker: ["one", "two", "three"][i]!, script: steps(n) }));
+const steps = (n: number): Script => [
+  ...Array.from({ length: n }, (_, i) => ({ thinking: `I think of ${i}.`, calls: [{ name: "read", input: { path: `/f${i}` } }] })),
+  { thinking: "Enough.", text: "Finished." },
+];
+
+describe("a reply", () => {
+  test("arrives in pieces, with its parts in place and the last usage", async () => {
+    const { provider } = await start({
+      script: [{ thinking: "Let me look at it.", text: "Reading 😀.", calls: [{ name: "read", input: { path: "/a" } }] }],
+      splitUtf8: true,
+    });
+    const chunks = await chunksOf(provider, request([user("hi")], more));
+    const joined = (type: string): string => chunks.map((c) => (c.type === type && "text" in c ? c.text : "")).join("");
+    expect(joined("reasoning")).toBe("Let me look at it.");
+    expect(joined("text")).toBe("Reading 😀.");
+    expect(joined("call.delta")).toBe('{"path":"/a"}');
+    const [record] = server.requests;
+    const reply = record!.reply as { signature: string; id: string }[];
+    expect(chunks.filter((c) => c.type === "reasoning" && c.opaque !== undefined)).toEqual([
+      {
+        type: "reasoning",
+        part: 0,
+        text: "",
+        opaque: { type: "thinking", signature: reply[0]!.signature, prefix: expect.any(String), previous: null },
+      },
+    ]);
+    expect(chunks.filter((c) => c.type === "call")).toEqual([
+      { type: "call", part: 2, callId: reply[2]!.id, tool: "read", input: { path: "/a" } },
+    ]);
+    expect(chunks.at(-1)).toEqual({
+      type: "stop",
+      stop: "tool-calls",
+      usage: {
+        input: record!.usage!.input_tokens,
+        output: record!.usage!.output_tokens,
+        cacheRead: 0,
+        cacheWrite: record!.usage!.cache_creation_input_tokens,
+      },
+    });
+  });
+
+  test("encode says exactly what is sent", async () => {
+    const { provider } = await start({});
+    const it = request([user("hi")], { ...more, effort: "high" });
+    await chunksOf(provider, it);
+    expect(server.requests[0]!.body).toEqual(provider.encode!(it));
+    expect(server.requests[0]!.headers).toMatchObject({ authorization: "Bearer key-of-the-tests" });
+    expect(server.requests[0]!.headers).not.toHaveProperty("anthropic-beta");
+  });
+});
+
+describe("a long conversation", () => {
+  test("30 steps: nothing refused, nothing dropped, each token paid for once", async () => {
+    const { talk } = await start({ script: steps(30) });
+    talk.answer = (_, n) => `line ${n}\n`.repeat(40);
+    await talk.say("go");
+    expect({ refusals: server.refusals(), warnings: server.warnings() }).toEqual({ refusals: [], warnings: [] });
+    expect(server.requests).toHaveLength(31);
+    expect(server.requests.flatMap((r) => r.dropped)).toEqual([]);
+    expect(server.costRatio()).toBeLessThanOrEqual(1.01);
+    const sent = server.requests.at(-1)!.body!["messages"] as { content: { type: string }[] }[];
+    expect(sent.flatMap((m) => m.content).filter((b) => b.type === "thinking")).toHaveLength(30);
+    const prefixes = new Set(server.requests.map((r) => JSON.stringify([r.body!["system"], r.body!["tools"]])));
+    expect(prefixes.size).toBe(1);
+  });
+
+  test("steps that add more than 20 blocks still find the cache", async () => {
+    const calls = (i: number) => Array.from({ length: 12 }, (_, k) => ({ name: "read", input: { path: `/${i}/${k}` } }));
+    const { talk } = await start({
+      script: [...Array.from({ length: 8 }, (_, i) => ({ thinking: "…", calls: calls(i) })), { text: "Finished." }],
+    });
+    await talk.say("go");
+    expect(server.refusals()).toEqual([]);
+    expect(server.costRatio()).toBeLessThanOrEqual(1.01);
+    expect(Math.max(...server.requests.map((r) => r.breakpoints.length))).toBe(3);
+  });
+
+  test("another process with the messages from disk goes on with the same bytes", async () => {
+    const { talk, provider } = await start({ script: steps(6) });
+    await talk.say("go");
+    const again = new Talk(provider, more);
+    again.history = JSON.parse(JSON.stringify(talk.history));
+    server.setScript([{ text: "Here." }]);
+    await again.say("and now?");
+    expect(server.refusals()).toEqual([]);
+    const last = server.requests.at(-1)!;
+    expect(last.dropped).toEqual([]);
+    expect(last.usage!.cache_read_input_tokens).toBeGreaterThan(server.requests.at(-2)!.usage!.cache_read_input_tokens);
+  });
+});
+
+describe("thinking and a changed history", () => {
+  const blocksOf = (i: number): { type: string; signature?: string }[] =>
+    (server.requests.at(i)!.body!["messages"] as { content: { type: string }[] }[]).flatMap((m) => m.content);
+  const thoughts = (i: number): number => blocksOf(i).filter((b) => b.type === "thinking").length;
+
+  test("a shortened result strips what was thought behind it, and nothing else", async () => {
+    const { talk } = await start({ scripts: scripts(6, 3) });
+    await talk.say("one");
+    const at = talk.history.findIndex((m) => m.role === "tool") + 4;
+    talk.history[at] = { ...(talk.history[at] as ToolMessage), content: [{ type: "text", text: "[shortened]" }] };
+    await talk.say("two");
+    expect(server.refusals()).toEqual([]);
+    expect(server.requests.flatMap((r) => r.dropped)).toEqual([]);
+    expect(thoughts(6)).toBe(6);
+    expect([7, 8, 9, 10].map(thoughts)).toEqual([3, 4, 5, 6]);
+  });
+
+  test("dropping the oldest messages strips all thinking that rests on them", async () => {
+    const { talk } = await start({ scripts: scripts(4, 2) });
+    await talk.say("one");
+    talk.history = talk.history.slice(3);
+    await talk.say("two");
+    expect(server.refusals()).toEqual([]);
+    expect([5, 6, 7].map(thoughts)).toEqual([0, 1, 2]);
+  });
+
+  test("a change of model and back", async () => {
+    const { talk } = await start({ scripts: scripts(1, 1, 1) });
+    await talk.say("one");
+    talk.model = "claude-sonnet-5-5";
+    await talk.say("two");
+    talk.model = MODEL;
+    await talk.say("three");
+    expect(server.refusals()).toEqual([]);
+    expect(server.requests.flatMap((r) => r.dropped)).toEqual([]);
+    expect(server.requests.map((_, i) => thoughts(i))).toEqual([0, 1, 0, 1, 2, 3]);
+  });
+
+  test("a change of tools", async () => {
+    const { talk, provider } = await start({ scripts: scripts(2, 2) });
+    await talk.say("one");
+    const wider = new Talk(provider, { ...more, tools: [READ, { ...READ, name: "write" }] });
+    wider.history = talk.history;
+    await wider.say("two");
+    expect(server.refusals()).toEqual([]);
+    expect(server.requests.map((_, i) => thoughts(i))).toEqual([0, 1, 2, 0, 1, 2]);
+  });
+
+  test.each(["max-tokens-text", "pause-turn", "empty-end-turn", "refusal", "malformed-json", "max-tokens-tool", "unknown-tool"] as const)(
+    "goes on after %s",
+    async (fault) => {
+      const { talk } = await start({ script: steps(4), faults: [fault] });
+      await talk.say("go");
+      await talk.say("go on");
+      expect(server.refusals()).toEqual([]);
+      expect(server.requests.flatMap((r) => r.dropped)).toEqual([]);
+    },
+  );
+
+  test.each(["claude-haiku-4-5-20251001", "claude-opus-4-6", "claude-opus-4-7", "claude-sonnet-5", "claude-fable-5-2", "claude-haiku-5-5"])(
+    "%s takes it",
+    async (model) => {
+      const { talk } = await start({ script: steps(3) });
+      talk.model = model;
+      await talk.say("go");
+      expect({ refusals: server.refusals(), warnings: server.warnings() }).toEqual({ refusals: [], warnings: [] });
+    },
+  );
+});
+
+describe("an abort", () => {
+  test("ends the stream without an error and hangs up", async () => {
+    const { provider } = await start({ faults: [{ name: "ping-only", at: 0 }] });
+    const stop = new AbortController();
+    const seen: ModelChunk["type"][] = [];
+    const signal = stop.signal;
+    for await (const chunk of provider.stream(request([user("hi")], more), { signal, now: () => 0 } as never)) {
+      seen.push(chunk.type);
+      if (seen.length === 3) stop.abort();
+    }
+    expect(seen).toEqual(["ping", "ping", "ping"]);
+    await expect.poll(() => server.requests[0]!.closedByClient).toBe(true);
+  });
+  test("of a request that waits for its answer", async () => {
+    const { provider } = await start({ faults: [{ name: "stall-no-headers", at: 0 }] });
+    const stop = new AbortController();
+    const chunks = chunksOf(provider, request([user("hi")], more), stop.signal);
+    await expect.poll(() => server.requests.length).toBe(1);
+    stop.abort();
+    expect(await chunks).toEqual([]);
+  });
+});
