@@ -78,7 +78,8 @@ export async function guard<T>(who: Who, o: GuardOptions, call: (scope: CallScop
     if (o.graceMs) timer = setTimeout(end, o.graceMs);
     else end();
   };
-  o.signal.addEventListener("abort", onAbort, { once: true });
+  const outer = AbortSignal.any([o.signal]); // of our own: many calls at one time are no leak to warn of
+  outer.addEventListener("abort", onAbort, { once: true });
   arm();
   const run = async (): Promise<T> => call(scope);
   const work = o.watch ? o.watch(who, (why) => stop({ code: "plugin-timeout", why, aborted: false }), run) : run();
@@ -93,7 +94,7 @@ export async function guard<T>(who: Who, o: GuardOptions, call: (scope: CallScop
   } finally {
     settled = true;
     clearTimeout(timer);
-    o.signal.removeEventListener("abort", onAbort);
+    outer.removeEventListener("abort", onAbort);
     inner.abort();
   }
 }

@@ -482,6 +482,18 @@ describe("calls", () => {
     expect(results(state.added).map(([id]) => id)).toEqual(["1", "2", "3", "4"]);
   });
 
+  it("runs twenty calls at one time without a warning", async () => {
+    const warnings: string[] = [];
+    const onWarning = (w: Error): void => void warnings.push(w.name);
+    process.on("warning", onWarning);
+    const many = Array.from({ length: 20 }, (_, i) => [`c${i}`, "Echo"] as [string, string]);
+    const collectors = Array.from({ length: 20 }, (_, i) => ({ name: `m${i}`, recall: async () => [] }));
+    await run({ tools: [echo()], memory: collectors }, { replies: [calls(...many), says("done")] });
+    await new Promise((r) => setImmediate(r));
+    process.off("warning", onWarning);
+    expect(warnings).toEqual([]);
+  });
+
   it("adds what afterTool says behind the last result", async () => {
     const { requests } = await run(
       { tools: [echo()], afterTool: [{ name: "lint", after: (call) => `checked ${call.callId}` }] },

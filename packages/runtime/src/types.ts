@@ -26,7 +26,7 @@ export type Host = {
   readonly watchdog?: Watchdog;
 };
 
-/** `roots` maps plugin ids to the folders that their code is in. */
+/** `roots` maps plugin ids to the folders that their code is in. Each start adds to what is watched; the last stop ends it. */
 export type Watchdog = {
   start(roots: ReadonlyMap<PluginId, string>): void;
   readonly watch: import("@heddle/kernel").Watch;
@@ -94,6 +94,10 @@ export type PluginInfo = {
   readonly id: PluginId;
   readonly version: string;
   readonly from: string;
+  /** The folder of the plugin, and its folders of skills and markdown commands relative to it; absent for what is built in. */
+  readonly dir?: string;
+  readonly skills?: readonly string[];
+  readonly commands?: readonly string[];
   readonly contributes: readonly { readonly point: string; readonly name: string }[];
 };
 
@@ -124,6 +128,8 @@ export type Session = {
   readonly busy: boolean;
   /** What was wrong with a log that was resumed, and how it was mended; or why nothing is kept. */
   readonly notices: readonly string[];
+  /** Typed before the process ended and never part of a turn; for the person to send again or forget. */
+  readonly pendingInputs: readonly Input[];
   /** Runs one turn. While another runs, waits for its end. Never rejects for what a plugin, a model or a person did. */
   submit(input: Input | string): Promise<TurnResult>;
   /** Said to the running turn at its next step; submitted as a turn of its own when none is left. */
@@ -135,6 +141,8 @@ export type Session = {
   subscribe(listener: (event: RuntimeEvent) => void | Promise<void>): () => void;
   /** What would be sent for this input; runs input and context, calls no model, records nothing. */
   dry(input: Input | string): Promise<{ readonly request: Json | null; readonly events: readonly RuntimeEvent[] }>;
+  /** Resolves when no turn runs and no input waits. */
+  idle(): Promise<void>;
   setModel(model: string): void;
   setPermissionMode(mode: string): void;
   /** Aborts what runs, and closes the log. */

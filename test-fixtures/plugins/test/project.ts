@@ -30,7 +30,11 @@ export function build(name: string): void {
   const dir = join(root, "packages", name);
   const dist = statSync(join(dir, "dist/index.js"), { throwIfNoEntry: false });
   if (!dist || dist.mtimeMs < newest(join(dir, "src")))
-    run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.build.json", "--types", "node"], dir);
+    run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.build.json"], dir);
+}
+
+export function buildCli(): void {
+  run(process.execPath, ["build.mjs", "--if-stale"], join(root, "apps/cli"));
 }
 
 /** The folder of the project. */

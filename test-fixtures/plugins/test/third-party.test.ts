@@ -1,14 +1,15 @@
 import { spawn } from "node:child_process";
-import { rmSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ScriptedReply } from "@heddle/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { broken, build, makeProject, root } from "./project.ts";
+import { broken, build, buildCli, makeProject, root } from "./project.ts";
 
 let project = "";
 beforeAll(async () => {
   for (const name of ["kernel", "sessions", "runtime", "testkit"]) build(name);
+  buildCli();
   project = await makeProject();
 }, 240_000);
 afterAll(() => {
@@ -23,20 +24,30 @@ type Scenario = {
   replies: readonly (string | ScriptedReply)[];
   node?: true;
 };
-const child = (...args: string[]): Promise<string> =>
+type Ended = { code: number | null; out: string; err: string };
+/** Runs Node in the project, with a HOME of its own. */
+const run = (...args: string[]): Promise<Ended> =>
   new Promise((resolve, reject) => {
     const { NODE_OPTIONS: _, ...env } = process.env;
-    const ran = spawn(process.execPath, args, { cwd: project, env, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, args, {
+      cwd: project,
+      env: { ...env, HOME: join(project, "../home"), HEDDLE_HOME: join(project, "../home/.heddle") },
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: 25_000,
+      killSignal: "SIGKILL",
+    });
     let out = "";
     let err = "";
-    ran.stdout.on("data", (chunk) => (out += chunk));
-    ran.stderr.on("data", (chunk) => (err += chunk));
-    ran.on("error", reject);
-    ran.on("close", (code) => (code === 0 && err === "" ? resolve(out) : reject(new Error(`exit code ${code}\n${err}${out}`))));
+    child.stdout.on("data", (chunk) => (out += chunk));
+    child.stderr.on("data", (chunk) => (err += chunk));
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, out, err }));
   });
 async function turn(scenario: Scenario): Promise<Ran> {
   const file = fileURLToPath(new URL("turn.mjs", import.meta.url));
-  const ran = JSON.parse(await child(file, JSON.stringify({ root, project, ...scenario }))) as Ran;
+  const { code, out, err } = await run(file, JSON.stringify({ root, project, ...scenario }));
+  if (code !== 0 || err !== "") throw new Error(`exit code ${code}\n${err}${out}`);
+  const ran = JSON.parse(out) as Ran;
   return { ...ran, lines: ran.lines.sort() };
 }
 const greeting = { calls: [{ tool: "Greeting", input: { name: "Ada" } }] };
@@ -69,7 +80,8 @@ describe("a third-party plugin, packed and installed", () => {
     const code = `const { checkPlugin } = await import(process.argv[1]);
       console.log((await checkPlugin("node_modules/acme-greeter", ${JSON.stringify({ samples })})).text);`;
     const testkit = new URL("packages/testkit/dist/index.js", `file://${root}/`).href;
-    expect(await child("--input-type=module", "-e", code, testkit)).toBe('plugin "acme-greeter": all checks passed\n');
+    const passed = 'plugin "acme-greeter": all checks passed\n';
+    expect(await run("--input-type=module", "-e", code, testkit)).toEqual({ code: 0, out: passed, err: "" });
   });
 
   it("goes on beside every broken one, each named in one line", async () => {
@@ -105,5 +117,52 @@ describe("a third-party plugin, packed and installed", () => {
       messages: talk,
       lines: ['plugin "broken-loops" (attachments "loops") blocked the process for N s and was stopped'],
     });
+  });
+
+  it("is found by its name, and used, by the built CLI, beside all broken ones", async () => {
+    const cli = join(root, "apps/cli/dist/heddle.js");
+    const tape = join(project, "../tape.jsonl");
+    const names = broken.map((name) => `broken-${name}`);
+    mkdirSync(join(project, ".heddle"), { recursive: true });
+    writeFileSync(join(project, ".heddle/settings.json"), JSON.stringify({ plugins: ["acme-greeter", ...names] }));
+    writeFileSync(tape, [greeting, { text: "Done." }].map((reply) => JSON.stringify(reply)).join("\n"));
+    const replay = { package: "@heddle/provider-replay", options: { tape } };
+    const settings = ["--settings", JSON.stringify({ provider: { name: "replay" }, plugins: [replay] })];
+    const flags = ["--output-format", "stream-json", ...settings];
+
+    const trusted = await run(cli, "-p", "greet Ada!", "--trust", ...flags);
+    const messages = trusted.out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect({ code: trusted.code, result: messages.at(-1)?.result, tool: messages[2]?.message.content[0].content }).toEqual({
+      code: 0,
+      result: "Done.",
+      tool: [{ type: "text", text: "Hello, Ada!" }],
+    });
+    const said = trusted.err
+      .trim()
+      .split("\n")
+      .map((line) => /^heddle: plugin "([^"]+)"/.exec(line)?.[1]);
+    expect(said.sort()).toEqual(names);
+
+    const untrusted = await run(cli, "-p", "greet Ada!", ...flags);
+    const init = JSON.parse(untrusted.out.split("\n")[0] ?? "");
+    expect({ plugins: init.plugins, tools: init.tools.includes("Greeting") }).toEqual({ plugins: [], tools: false });
+    expect(untrusted.err).toContain("the folder is not trusted (--trust)");
+  });
+
+  it("brings its command to the built CLI", async () => {
+    mkdirSync(join(project, ".heddle"), { recursive: true });
+    writeFileSync(join(project, ".heddle/settings.json"), JSON.stringify({ plugins: ["acme-greeter"] }));
+    const ran = await run(
+      join(root, "apps/cli/dist/heddle.js"),
+      "-p",
+      "/greet Ada",
+      "--trust",
+      "--settings",
+      '{"provider":{"name":"replay"}}',
+    );
+    expect(ran).toEqual({ code: 0, out: "Hello, Ada!\n", err: "" });
   });
 });

@@ -1,0 +1,241 @@
+/** What happened in a turn, as rows under the phases they belong to. Pure: the same events give the same table. */
+import {
+  type Change,
+  callsOf,
+  type Json,
+  type Phase,
+  POINT_IDS,
+  type PointId,
+  type RuntimeEvent,
+  type StageRecord,
+  type TurnOutcome,
+  textOf,
+  type Usage,
+} from "@heddle/kernel";
+
+/** `ms` is absent where nothing was measured. `stage` is the record of the kernel, with ids and sizes in characters. */
+export type TableRow = {
+  readonly kind: string;
+  readonly name: string;
+  readonly status: string;
+  readonly text: string;
+  readonly ms?: number;
+  /** Until the first chunk of a reply. */
+  readonly firstMs?: number;
+  readonly stage?: StageRecord;
+};
+export type TableSection = { readonly phase: Phase; readonly step: number; readonly rows: readonly TableRow[] };
+export type TurnTable = {
+  readonly turn: string | null;
+  readonly input: string;
+  readonly source: string;
+  readonly model: string;
+  readonly permissionMode: string;
+  readonly sections: readonly TableSection[];
+  readonly outcome: TurnOutcome | null;
+  readonly modelCalls: number;
+  readonly usage: Usage;
+  /** From the first event of the turn to its end. */
+  readonly ms: number;
+};
+
+type Section = { phase: Phase; step: number; rows: TableRow[] };
+type Started = Extract<RuntimeEvent, { type: "turn.started" }>;
+
+const CHARS_PER_TOKEN = 3.6;
+/** Points whose contributions run together: in a table they stand in the order of the points and of their names. */
+const TOGETHER: readonly PointId[] = ["admission", "systemPrompt", "memory", "attachments", "gates", "afterTool", "closers"];
+
+export const tokens = (chars: number): string => thousands(Math.ceil(chars / CHARS_PER_TOKEN));
+export const thousands = (n: number): string => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+
+/** `events` of one turn, as the log or a subscriber has them. */
+export function explainData(events: readonly RuntimeEvent[]): TurnTable {
+  const started = events.find((e): e is Started => e.type === "turn.started");
+  const ended = events.findLast((e) => e.type === "turn.ended");
+  const turn = started?.turn ?? events[0]?.turn ?? null;
+  const sections: Section[] = [{ phase: "input", step: 0, rows: [] }];
+  const last: Section = { phase: "done", step: 0, rows: [] };
+  for (const event of events) {
+    if (event.turn !== turn) continue;
+    if (event.type === "turn.phase") {
+      if (event.to !== "done") sections.push({ phase: event.to, step: event.step, rows: [] });
+      continue;
+    }
+    const row = rowOf(event);
+    if (!row) continue;
+    const late = event.type === "stage.ran" && event.record.point === "observers";
+    if (late) last.rows.push(row);
+    else sections.at(-1)!.rows.push(row);
+  }
+  const all = last.rows.length > 0 ? [...sections, last] : sections;
+  return {
+    turn,
+    input: started?.input.text ?? "",
+    source: started?.input.source ?? "",
+    model: started?.model ?? "",
+    permissionMode: started?.permissionMode ?? "",
+    sections: all.map((s) => ({ ...s, rows: s.phase === "done" ? sorted(s.rows) : settled(s.rows) })),
+    outcome: ended?.type === "turn.ended" ? ended.outcome : null,
+    modelCalls: events.filter((e) => e.type === "model.requested" && e.turn === turn).length,
+    usage: usageOf(events),
+    ms: ended && started ? ended.at - started.at : 0,
+  };
+}
+
+function usageOf(events: readonly RuntimeEvent[]): Usage {
+  let sum = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+  for (const e of events) {
+    if (e.type !== "model.replied" || !e.usage) continue;
+    const { input, output, cacheRead = 0, cacheWrite = 0 } = e.usage;
+    sum = {
+      input: sum.input + input,
+      output: sum.output + output,
+      cacheRead: sum.cacheRead + cacheRead,
+      cacheWrite: sum.cacheWrite + cacheWrite,
+    };
+  }
+  return sum;
+}
+
+function rowOf(e: RuntimeEvent): TableRow | undefined {
+  switch (e.type) {
+    case "stage.ran":
+      return stageRow(e.record);
+    case "prefix.built": {
+      const size = (parts: readonly { text: string }[]): string => tokens(parts.reduce((n, p) => n + p.text.length, 0));
+      const { system, context } = e.prefix;
+      return row("prefix", "", "built", `system ${size(system)} tokens, context ${size(context)} tokens`);
+    }
+    case "model.requested": {
+      const { tools, system, context, messages } = e.size;
+      const parts = `tools ${tokens(tools)}, system ${tokens(system)}, context ${tokens(context)}, messages ${tokens(messages)}`;
+      const total = tokens(tools + system + context + messages);
+      return row(
+        "request",
+        `${e.provider}/${e.model}`,
+        "sent",
+        `${total} tokens: ${parts}; ${count(e.messages, "message")}, ${count(e.tools.length, "tool")}`,
+      );
+    }
+    case "model.replied":
+      return { ...row("reply", "", e.stop, usageText(e.usage)), ms: e.ms, firstMs: e.firstMs };
+    case "message.added":
+      return messageRow(e.message);
+    case "tool.decided": {
+      const { tool, say, by, rule, why } = e.decision;
+      return row("decision", tool, say, [`by ${by}`, rule, why].filter(Boolean).join(": "));
+    }
+    case "tool.finished":
+      return { ...row("tool", e.tool, e.outcome, ""), ms: e.ms };
+    case "ask.opened":
+      return e.ask.kind === "permission"
+        ? row("ask", e.ask.call.tool, "opened", `${e.ask.why}${e.ask.by ? ` (${e.ask.by})` : ""}`)
+        : row("ask", e.ask.from, "opened", e.ask.text);
+    case "ask.closed":
+      return row(
+        "answer",
+        "",
+        e.answer.kind,
+        e.answer.kind === "deny" ? (e.answer.reason ?? "") : e.answer.kind === "text" ? e.answer.text : "",
+      );
+    case "fault":
+      return e.fault.who && e.fault.code !== "plugin-disabled" ? undefined : row("fault", "", e.fault.code, e.fault.message);
+    case "session.changed":
+      return row(
+        "change",
+        "",
+        "session",
+        Object.entries(e.change)
+          .map(([key, value]) => `${key} ${String(value)}`)
+          .join(", "),
+      );
+    default:
+      return undefined;
+  }
+}
+
+const row = (kind: string, name: string, status: string, text: string): TableRow => ({ kind, name, status, text: oneLine(text) });
+const count = (n: number, what: string): string => `${thousands(n)} ${what}${n === 1 ? "" : "s"}`;
+const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
+const SHOWN = 120;
+const cut = (text: string): string => {
+  const line = oneLine(text);
+  return line.length > SHOWN ? `${line.slice(0, SHOWN - 1)}…` : line;
+};
+
+/** What a provider or a tool did is in the rows of its call; here it only counts when it failed. */
+function stageRow(r: StageRecord): TableRow | undefined {
+  const own = r.point === "providers" || r.point === "tools" || r.point === "observers";
+  if (own && r.status !== "failed" && r.status !== "skipped") return undefined;
+  const text = r.fault ? r.fault.message : [changesText(r.changes), r.note].filter(Boolean).join("; ");
+  return { ...row(r.point, `${r.plugin}/${r.name}`, r.status, text), ms: r.ms, stage: r };
+}
+
+function changesText(changes: readonly Change[]): string {
+  const of = (op: Change["op"]): readonly Change[] => changes.filter((c) => c.op === op);
+  const size = (list: readonly Change[]): number => list.reduce((n, c) => n + c.size, 0);
+  const [added, removed, replaced] = [of("add"), of("remove"), of("replace")];
+  const was = replaced.reduce((n, c) => n + (c.op === "replace" ? c.was : 0), 0);
+  return [
+    added.length > 0 ? `added ${added.length} (${tokens(size(added))} tokens)` : "",
+    removed.length > 0 ? `removed ${removed.length} (${tokens(size(removed))} tokens)` : "",
+    replaced.length > 0 ? `replaced ${replaced.length} (${tokens(was)} to ${tokens(size(replaced))} tokens)` : "",
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+function usageText(usage: Usage | undefined): string {
+  if (!usage) return "";
+  const { input, output, cacheRead, cacheWrite } = usage;
+  const parts = [`in ${thousands(input)}`, `out ${thousands(output)}`];
+  if (cacheRead !== undefined) parts.push(`cache read ${thousands(cacheRead)}`);
+  if (cacheWrite !== undefined) parts.push(`written ${thousands(cacheWrite)}`);
+  return `tokens: ${parts.join(", ")}`;
+}
+
+function messageRow(m: Extract<RuntimeEvent, { type: "message.added" }>["message"]): TableRow | undefined {
+  if (m.role === "system") return row("said", m.subtype, m.level, cut(m.text));
+  if (m.role === "user")
+    return row(
+      "message",
+      m.origin.by === "plugin" ? `${m.origin.plugin}/${m.origin.name}` : m.origin.by,
+      m.isMeta ? "meta" : "user",
+      cut(textOf(m.content)),
+    );
+  if (m.role !== "assistant") return undefined;
+  const said = cut(textOf(m.content));
+  const calls = callsOf(m).map((c) => `${c.tool} ${cut(jsonOf(c.input))}`);
+  return row("message", "", "model", [said, ...calls].filter(Boolean).join("; "));
+}
+
+const jsonOf = (value: Json): string => JSON.stringify(value) ?? "";
+
+/** Rows of contributions that ran together, in an order that does not depend on which was faster. */
+function settled(rows: readonly TableRow[]): TableRow[] {
+  const out: TableRow[] = [];
+  let run: TableRow[] = [];
+  let prefix: TableRow[] = [];
+  const flush = (): void => {
+    out.push(...sorted(run), ...prefix);
+    run = [];
+    prefix = [];
+  };
+  for (const r of rows) {
+    if (TOGETHER.some((point) => point === r.kind) || r.kind === "tool") run.push(r);
+    else if (r.kind === "prefix") prefix.push(r);
+    else {
+      flush();
+      out.push(r);
+    }
+  }
+  flush();
+  return out;
+}
+
+function sorted(rows: readonly TableRow[]): TableRow[] {
+  const order = ["tool", ...POINT_IDS] as readonly string[];
+  const key = (r: TableRow): string => `${String(order.indexOf(r.kind) + 1).padStart(3, "0")} ${r.name} ${r.status} ${r.text}`;
+  return [...rows].sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
+}

@@ -1,0 +1,6 @@
+/** The SDK: plugins, sessions, and the table that explains a turn. */
+export { type ExplainOptions, explain, explainData, type TurnTable } from "./explain.ts";
+export { Manifest, type ManifestInput } from "./manifest.ts";
+export { type Started, type StartOptions, startPlugins } from "./plugins/start.ts";
+export { createRuntime } from "./runtime.ts";
+export * from "./types.ts";

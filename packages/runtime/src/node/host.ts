@@ -1,0 +1,22 @@
+/** The host of Node: the machine's clock, disk and processes. */
+import type { Host } from "../types.ts";
+import { nodeFiles } from "./files.ts";
+import { idMaker } from "./ids.ts";
+import { nodeProcesses, type ProcessesOptions } from "./processes.ts";
+import { nodeStorage } from "./storage.ts";
+import { nodeWatchdog, type WatchdogOptions } from "./watchdog.ts";
+
+/** `env`: what commands inherit, in place of the environment of this process. `watchdog: null` watches nobody. */
+export type NodeHostOptions = ProcessesOptions & { readonly watchdog?: WatchdogOptions | null };
+
+export function nodeHost(o: NodeHostOptions = {}): Host {
+  const now = (): number => Date.now();
+  return {
+    now,
+    id: idMaker(now),
+    fs: nodeFiles(),
+    processes: nodeProcesses(o),
+    storage: nodeStorage(),
+    ...(o.watchdog === null ? {} : { watchdog: nodeWatchdog(o.watchdog) }),
+  };
+}

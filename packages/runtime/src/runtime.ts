@@ -1,0 +1,98 @@
+/** Starts the plugins of an embedder and opens sessions on them. */
+import { createLog, openLog as openLogOf, type SessionLog, SessionLogError } from "@heddle/sessions";
+import { textOfError } from "./plugins/problem.ts";
+import { startPlugins } from "./plugins/start.ts";
+import { DebugLog } from "./session/debug-log.ts";
+import { Engine, type SessionDeps, type SessionStart } from "./session/engine.ts";
+import { type OpenOptions, type Problem, type Runtime, type RuntimeOptions, type Session, SessionError } from "./types.ts";
+
+/** Rejects only when an essential plugin does not start; every other problem is in `problems`. */
+export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
+  const { host } = o;
+  const cwd = await host.fs.realpath(o.cwd).catch(() => o.cwd);
+  const started = await startPlugins(o.plugins, { host, ...(o.withoutTools ? { withoutTools: o.withoutTools } : {}) });
+  const debug = await DebugLog.open(host, o.stateDir);
+  for (const problem of started.problems) debug.write(problem.plugin, problem.message);
+  const sessions = new Set<Session>();
+  let disposed: Promise<readonly Problem[]> | undefined;
+
+  const deps = (openLog: SessionDeps["openLog"]): SessionDeps => ({
+    host,
+    registry: started.registry,
+    watch: started.roots.size > 0 ? host.watchdog?.watch : undefined,
+    debug,
+    openLog,
+    onDispose: (session) => sessions.delete(session),
+  });
+  const opened = (start: SessionStart, openLog: SessionDeps["openLog"]): Session => {
+    const session = new Engine(start, deps(openLog));
+    sessions.add(session);
+    return session;
+  };
+  return {
+    problems: started.problems,
+    plugins: started.plugins,
+    async open(options = {}) {
+      if (disposed) throw new SessionError("the runtime is disposed; create another one to open a session");
+      const fresh = startOf(o, options, cwd, host.id("session"));
+      if (o.stateDir === null) {
+        if (options.resume === undefined) return opened(fresh, () => null);
+        throw new SessionError(`session "${options.resume}" cannot be resumed, because no sessions are kept; set a state folder`);
+      }
+      const place = { storage: host.storage, stateDir: o.stateDir, cwd, now: host.now, version: o.version ?? "0.0.0" };
+      if (options.resume === undefined) return opened(fresh, (onFailure) => createLog({ ...place, onFailure, id: fresh.id }));
+      let tell: (message: string) => void = () => {};
+      const { log, recovered, notices } = await openLogOf({ ...place, onFailure: (message) => tell(message) }, options.resume).catch(
+        asSessionError,
+      );
+      const start: SessionStart = {
+        ...fresh,
+        id: log.id,
+        messages: recovered.messages,
+        prefix: recovered.prefix,
+        model: recovered.model ?? fresh.model,
+        effort: recovered.effort ?? fresh.effort,
+        permissionMode: recovered.permissionMode ?? fresh.permissionMode,
+        pending: recovered.pending,
+        notices,
+      };
+      return opened(start, (onFailure): SessionLog => {
+        tell = onFailure;
+        return log;
+      });
+    },
+    dispose() {
+      disposed ??= (async () => {
+        await Promise.all([...sessions].map((session) => session.dispose()));
+        const left = await started.dispose();
+        for (const problem of left) debug.write(problem.plugin, problem.message);
+        debug.close();
+        return left;
+      })();
+      return disposed;
+    },
+  };
+}
+
+function startOf(o: RuntimeOptions, options: OpenOptions, cwd: string, id: string): SessionStart {
+  return {
+    id,
+    cwd,
+    directories: o.directories ?? [],
+    provider: o.provider,
+    model: o.model,
+    effort: o.effort,
+    permissionMode: o.permissionMode ?? "default",
+    headless: options.headless ?? false,
+    maxSteps: options.maxSteps,
+    messages: [],
+    prefix: undefined,
+    pending: [],
+    notices: [],
+  };
+}
+
+function asSessionError(error: unknown): never {
+  if (error instanceof SessionLogError) throw new SessionError(error.message);
+  throw new SessionError(`the session cannot be opened: ${textOfError(error)}`);
+}

@@ -1,0 +1,339 @@
+/** A session: takes inputs one turn at a time, drives the kernel's loop, writes the log before anyone sees an event. */
+import {
+  type Answer,
+  type Ask,
+  Breaker,
+  type Effort,
+  type EventBody,
+  type Input,
+  type Message,
+  type PluginId,
+  type Prefix,
+  type Registry,
+  type RuntimeEvent,
+  runTurn,
+  type SessionChange,
+  type SessionPort,
+  type SystemMessage,
+  type TurnEnv,
+  type Watch,
+} from "@heddle/kernel";
+import { isKept, type LogLine, mend, type SessionLog } from "@heddle/sessions";
+import { textOfError } from "../plugins/problem.ts";
+import { type Host, type Session, SessionError, type TurnResult } from "../types.ts";
+import { Asks, NOBODY } from "./asks.ts";
+import type { DebugLog } from "./debug-log.ts";
+import { dryRun } from "./dry.ts";
+import { Fanout, type Listener } from "./fanout.ts";
+import { Inputs, inputOf, type Waiting } from "./inputs.ts";
+import { Tally } from "./tally.ts";
+import { windowOf } from "./window.ts";
+
+/** What a session starts with: from the options of the runtime, or from a log that is resumed. */
+export type SessionStart = {
+  readonly id: string;
+  readonly cwd: string;
+  readonly directories: readonly string[];
+  readonly provider: string;
+  readonly model: string;
+  readonly effort: Effort | undefined;
+  readonly permissionMode: string;
+  readonly headless: boolean;
+  readonly maxSteps: number | undefined;
+  readonly messages: readonly Message[];
+  readonly prefix: Prefix | undefined;
+  readonly pending: readonly Input[];
+  readonly notices: readonly string[];
+};
+export type SessionDeps = {
+  readonly host: Host;
+  readonly registry: Registry;
+  readonly watch: Watch | undefined;
+  readonly debug: DebugLog;
+  /** `onFailure` tells the session that its log cannot be written any more. Null keeps nothing. */
+  readonly openLog: (onFailure: (message: string) => void) => SessionLog | null;
+  readonly onDispose: (session: Session) => void;
+};
+
+type Running = { readonly id: string; readonly controller: AbortController; readonly tally: Tally; readonly from: Waiting; step: number };
+
+export class Engine implements Session {
+  readonly id: string;
+  readonly pendingInputs: readonly Input[];
+  readonly #start: SessionStart;
+  readonly #deps: SessionDeps;
+  readonly #log: SessionLog | null;
+  readonly #inputs: Inputs;
+  readonly #asks = new Asks();
+  readonly #fanout: Fanout;
+  readonly #breaker = new Breaker();
+  readonly #sizes = new WeakMap<object, number>();
+  readonly #states = new Map<PluginId, Map<string, unknown>>();
+  readonly #notices: string[];
+  readonly #onIdle: (() => void)[] = [];
+  readonly #dryRuns = new AbortController();
+  #history: Message[];
+  #prefix: Prefix | undefined;
+  #model: string;
+  #effort: Effort | undefined;
+  #permissionMode: string;
+  #running: Running | undefined;
+  #ended: Promise<unknown> = Promise.resolve();
+  #disposed: Promise<void> | undefined;
+  #unsaid: string | undefined;
+
+  constructor(start: SessionStart, deps: SessionDeps) {
+    this.id = start.id;
+    this.pendingInputs = start.pending;
+    this.#start = start;
+    this.#deps = deps;
+    this.#history = [...start.messages];
+    this.#prefix = start.prefix;
+    this.#model = start.model;
+    this.#effort = start.effort;
+    this.#permissionMode = start.permissionMode;
+    this.#notices = [...start.notices];
+    this.#log = deps.openLog((message) => {
+      this.#unsaid = message;
+    });
+    this.#inputs = new Inputs((line) => this.#write(line), deps.host.now);
+    this.#fanout = new Fanout((error) => {
+      const message = `a subscriber of the session threw: ${textOfError(error)}; its events go on`;
+      this.#deps.debug.write("runtime", message);
+      this.#emit({ type: "fault", fault: { code: "plugin-threw", message } });
+    });
+  }
+
+  get path(): string | null {
+    return this.#log?.path ?? null;
+  }
+  get messages(): readonly Message[] {
+    return [...this.#history];
+  }
+  get model(): string {
+    return this.#model;
+  }
+  get permissionMode(): string {
+    return this.#permissionMode;
+  }
+  get busy(): boolean {
+    return this.#running !== undefined || this.#inputs.size > 0;
+  }
+  get notices(): readonly string[] {
+    return [...this.#notices];
+  }
+
+  submit(input: Input | string): Promise<TurnResult> {
+    if (this.#disposed) return Promise.reject(new SessionError(`session "${this.id}" is closed; open it again to go on`));
+    return new Promise((settle) => {
+      const waiting = { id: this.#deps.host.id("input"), input: inputOf(input), settle };
+      if (this.busy) this.#inputs.enqueue(waiting);
+      else this.#begin({ ...waiting, logged: false });
+    });
+  }
+  steer(input: Input | string): void {
+    if (this.#disposed) throw new SessionError(`session "${this.id}" is closed; open it again to go on`);
+    const waiting = { id: this.#deps.host.id("input"), input: inputOf(input) };
+    if (this.#running) this.#inputs.steer(waiting);
+    else this.#begin({ ...waiting, logged: false });
+  }
+  answer(askId: string, answer: Answer): void {
+    if (!this.#asks.answer(askId, answer)) this.#deps.debug.write("runtime", `an answer to "${askId}", which is not open, was dropped`);
+  }
+  abort(reason = "interrupted"): void {
+    this.#running?.controller.abort(reason);
+  }
+  subscribe(listener: Listener): () => void {
+    return this.#fanout.add(listener);
+  }
+  idle(): Promise<void> {
+    return this.busy ? new Promise((resolve) => this.#onIdle.push(resolve)) : Promise.resolve();
+  }
+  dry(input: Input | string): ReturnType<Session["dry"]> {
+    const states = new Map([...this.#states].map(([plugin, state]) => [plugin, new Map(state)]));
+    const env: TurnEnv = {
+      ...this.#env(),
+      breaker: new Breaker(),
+      asker: async () => ({ kind: "deny", reason: NOBODY }),
+      stateOf: (plugin) => stateOf(states, plugin),
+    };
+    const o = { input: inputOf(input), history: this.#history.slice(), prefix: this.#prefix, signal: this.#dryRuns.signal };
+    return dryRun(env, o);
+  }
+  setModel(model: string): void {
+    if (model !== this.#model) this.#emit({ type: "session.changed", change: { model } });
+  }
+  setPermissionMode(permissionMode: string): void {
+    if (permissionMode !== this.#permissionMode) this.#emit({ type: "session.changed", change: { permissionMode } });
+  }
+  dispose(): Promise<void> {
+    this.#disposed ??= this.#close();
+    return this.#disposed;
+  }
+  async #close(): Promise<void> {
+    const left = this.#inputs.clear();
+    this.abort("the session was closed");
+    this.#dryRuns.abort("the session was closed");
+    await this.#ended;
+    for (const w of [...left, ...this.#inputs.clear()])
+      w.settle?.(new Tally({ kind: "aborted", reason: "the session was closed" }).result(w.id, 0));
+    for (const resolve of this.#onIdle.splice(0)) resolve();
+    this.#log?.close();
+    this.#deps.onDispose(this);
+  }
+
+  /** Starts a turn at once: its input is in the log when this returns. */
+  #begin(from: Waiting): void {
+    const turn: Running = { id: this.#deps.host.id("turn"), controller: new AbortController(), tally: new Tally(), from, step: 0 };
+    this.#running = turn;
+    this.#ended = this.#run(turn).then((result) => {
+      this.#running = undefined;
+      this.#after(turn, result);
+      from.settle?.(result);
+    });
+  }
+  async #run(turn: Running): Promise<TurnResult> {
+    const { now } = this.#deps.host;
+    const started = now();
+    try {
+      const { maxSteps } = this.#start;
+      const events = runTurn(this.#env(), {
+        turn: turn.id,
+        input: turn.from.input,
+        history: this.#history.slice(),
+        signal: turn.controller.signal,
+        steering: () => this.#inputs.drain(),
+        ...(this.#prefix ? { prefix: this.#prefix } : {}),
+        ...(maxSteps === undefined ? {} : { limits: { steps: maxSteps } }),
+      });
+      while (!(await events.next()).done);
+    } catch (error) {
+      const message = `kernel bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+      const fault = { code: "kernel-bug" as const, message };
+      this.#emit({ type: "fault", fault });
+      for (const result of mend(this.#history).closing) this.#emit({ type: "message.added", message: result });
+      this.#emit({ type: "turn.ended", outcome: { kind: "failed", fault }, steps: turn.step });
+    }
+    return turn.tally.result(turn.id, now() - started);
+  }
+  #after(turn: Running, result: TurnResult): void {
+    this.#inputs.release();
+    const next = turn.tally.ended?.next;
+    const went = result.outcome.kind === "completed" || result.outcome.kind === "handled";
+    if (this.#disposed) return;
+    if (next?.submit && went) this.#inputs.enqueueFirst({ id: this.#deps.host.id("input"), input: { text: next.text, source: "queue" } });
+    const waiting = this.#inputs.next();
+    if (waiting) this.#begin(waiting);
+    else for (const resolve of this.#onIdle.splice(0)) resolve();
+  }
+
+  #env(): TurnEnv {
+    const { host, registry, watch, debug } = this.#deps;
+    const session = this.#start;
+    const self = this;
+    const port: SessionPort = {
+      window: () => windowOf(registry, { provider: session.provider, model: self.#model, prefix: self.#prefix, messages: self.#history }),
+    };
+    return {
+      registry,
+      breaker: this.#breaker,
+      now: host.now,
+      id: (kind) => host.id(kind),
+      asker: (ask, signal) => this.#ask(ask, signal),
+      record: (event) => this.#record(event),
+      log: (plugin, text) => debug.write(plugin, text),
+      session: {
+        id: this.id,
+        cwd: session.cwd,
+        directories: session.directories,
+        provider: session.provider,
+        headless: session.headless,
+        get model() {
+          return self.#model;
+        },
+        get permissionMode() {
+          return self.#permissionMode;
+        },
+        get effort() {
+          return self.#effort as Effort;
+        },
+      },
+      capabilities: new Map<string, unknown>([
+        ["fs", host.fs],
+        ["process", host.processes],
+        ["session", port],
+      ]),
+      stateOf: (plugin) => stateOf(this.#states, plugin),
+      sizes: this.#sizes,
+      ...(watch ? { watch } : {}),
+    };
+  }
+  #ask(ask: Ask, signal: AbortSignal): Promise<Answer> {
+    if (this.#start.headless) return Promise.resolve({ kind: "deny", reason: NOBODY });
+    return this.#asks.ask(ask, signal, ({ id }) =>
+      this.#emit({ type: "ask.closed", id, answer: { kind: "deny", reason: "the turn was aborted" } }),
+    );
+  }
+
+  /** An event of the runtime itself, in the running turn or between turns. */
+  #emit(body: EventBody): void {
+    const turn = this.#running;
+    this.#record({ ...body, at: this.#deps.host.now(), turn: turn?.id ?? null, step: turn?.step ?? 0 });
+  }
+  /** Log first, then this session's own state, then everyone else. */
+  #record(event: RuntimeEvent): void {
+    const turn = event.turn !== null && event.turn === this.#running?.id ? this.#running : undefined;
+    if (isKept(event)) {
+      const { from } = turn ?? {};
+      const taken = event.type === "turn.started" && from?.logged;
+      this.#write(event, ...(taken ? [{ type: "input.taken" as const, id: from.id, at: event.at }] : []));
+    }
+    if (turn) {
+      turn.step = event.step;
+      turn.tally.take(event);
+    }
+    if (event.type === "message.added") this.#history.push(event.message);
+    else if (event.type === "prefix.built") this.#prefix = event.prefix;
+    else if (event.type === "session.changed") this.#change(event.change);
+    else if (event.type === "turn.phase" && event.from === "context" && event.to === "sampling") this.#inputs.arrived();
+    this.#fanout.push(event);
+    this.#sayLost();
+  }
+  #change(change: SessionChange): void {
+    this.#model = change.model ?? this.#model;
+    this.#effort = change.effort ?? this.#effort;
+    this.#permissionMode = change.permissionMode ?? this.#permissionMode;
+    if (!change.clear) return;
+    this.#history = [];
+    this.#prefix = undefined;
+  }
+  #write(...lines: readonly LogLine[]): void {
+    this.#log?.append(...lines);
+  }
+  #sayLost(): void {
+    const text = this.#unsaid;
+    if (text === undefined) return;
+    this.#unsaid = undefined;
+    this.#notices.push(text);
+    const { host } = this.#deps;
+    const message: SystemMessage = {
+      role: "system",
+      id: host.id("system"),
+      parentId: this.#history.at(-1)?.id ?? null,
+      at: host.now(),
+      origin: { by: "kernel" },
+      subtype: "log-failed",
+      level: "warning",
+      text,
+    };
+    this.#emit({ type: "message.added", message });
+  }
+}
+
+function stateOf(states: Map<PluginId, Map<string, unknown>>, plugin: PluginId): Map<string, unknown> {
+  const known = states.get(plugin);
+  if (known) return known;
+  const made = new Map<string, unknown>();
+  states.set(plugin, made);
+  return made;
+}

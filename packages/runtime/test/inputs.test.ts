@@ -1,0 +1,162 @@
+import { type Answer, textOf, unpaired } from "@heddle/kernel";
+import { describe, expect, it } from "vitest";
+import type { Session } from "../src/index.ts";
+import { allowAll, calls, commands, echo, gateway, linesOf, pluginOf, says, scripted, seenBy, start, typesOf, waits } from "./support.ts";
+
+describe("inputs while a turn runs", () => {
+  it("wait in order, are in the log at once, and become turns", async () => {
+    const door = gateway();
+    const { candidate, requests } = scripted([waits(door.promise, "1"), says("2"), says("3")]);
+    const { runtime, host } = await start([candidate]);
+    const session = await runtime.open();
+    const results = [session.submit("a"), session.submit("b"), session.submit("c")];
+    const waiting = () => typesOf(linesOf(host)).filter((t) => t.startsWith("input."));
+    expect([waiting(), session.busy]).toEqual([["input.queued", "input.queued"], true]);
+    door.open();
+    expect((await Promise.all(results)).map((r) => r.text)).toEqual(["so far1", "2", "3"]);
+    await session.idle();
+    expect([waiting(), session.busy, requests.length]).toEqual([["input.queued", "input.queued", "input.taken", "input.taken"], false, 3]);
+  });
+
+  it("are said to the running turn at its next step when they steer", async () => {
+    let session: Session;
+    const { candidate, requests } = scripted([calls("Echo", { text: "x" }), says("done")]);
+    const { runtime, host } = await start([candidate, allowAll, echo(() => String(session.steer("rather y")))]);
+    session = await runtime.open();
+    const result = await session.submit("hi");
+    expect(requests[1]!.messages.map((m) => m.role)).toEqual(["user", "assistant", "tool", "user"]);
+    expect(result.messages.map((m) => (m.role === "user" ? textOf(m.content) : m.role))).toEqual([
+      "hi",
+      "assistant",
+      "tool",
+      "rather y",
+      "assistant",
+    ]);
+    expect(typesOf(linesOf(host)).filter((t) => t.startsWith("input."))).toEqual(["input.queued", "input.taken"]);
+  });
+
+  it("that steer become a turn of their own when no step is left, before what was queued", async () => {
+    const door = gateway();
+    const { candidate } = scripted([waits(door.promise, ""), says("2"), says("3")]);
+    const { runtime } = await start([candidate]);
+    const session = await runtime.open();
+    const first = session.submit("a");
+    const queued = session.submit("queued");
+    session.steer("steered");
+    door.open();
+    await Promise.all([first, queued]);
+    expect(session.messages.flatMap((m) => (m.role === "user" ? [textOf(m.content)] : []))).toEqual(["a", "steered", "queued"]);
+  });
+
+  it("that steer are not lost when the turn is aborted while it takes them", async () => {
+    let session: Session;
+    const slow = pluginOf("slow", {
+      attachments: [
+        {
+          name: "s",
+          when: "step",
+          schema: { safeParse: (data: unknown) => ({ success: true, data }) } as never,
+          collect(ctx) {
+            if (ctx.turn.step === 1) session.abort();
+            return [];
+          },
+          render: () => "",
+        },
+      ],
+    });
+    const { candidate } = scripted([calls("Echo", { text: "x" }), says("2")]);
+    const { runtime } = await start([candidate, allowAll, slow, echo(() => String(session.steer("rather y")))]);
+    session = await runtime.open();
+    const first = await session.submit("hi");
+    await session.idle();
+    expect(first.outcome).toEqual({ kind: "aborted", reason: "interrupted" });
+    expect(session.messages.flatMap((m) => (m.role === "user" ? [textOf(m.content)] : []))).toEqual(["hi", "rather y"]);
+  });
+
+  it("that a turn proposes are submitted by themselves only when it says so", async () => {
+    const { candidate } = scripted([says("more done")]);
+    const { runtime } = await start([candidate, commands]);
+    const session = await runtime.open();
+    const events = seenBy(session);
+    await session.submit("/offer");
+    await session.submit("/again");
+    await session.idle();
+    expect(events.flatMap((e) => (e.type === "turn.started" ? [[e.input.text, e.input.source]] : []))).toEqual([
+      ["/offer", "sdk"],
+      ["/again", "sdk"],
+      ["more", "queue"],
+    ]);
+  });
+});
+
+describe("asks", () => {
+  const asking = async (more: object = {}) => {
+    const { candidate } = scripted([calls("Echo", { text: "x" }), says("done")]);
+    const { runtime, host } = await start([candidate, echo()]);
+    const session = await runtime.open(more);
+    return { session, host, events: seenBy(session) };
+  };
+  const answering = (session: Session, answer: Answer): void =>
+    void session.subscribe((e) => {
+      if (e.type === "ask.opened") session.answer(e.ask.id, answer);
+    });
+
+  it("are answered by the person", async () => {
+    const { session } = await asking();
+    answering(session, { kind: "allow" });
+    const result = await session.submit("hi");
+    expect([result.text, result.denials]).toEqual(["done", []]);
+  });
+
+  it("are denied by the person, which the result lists", async () => {
+    const { session } = await asking();
+    answering(session, { kind: "deny", reason: "no" });
+    const result = await session.submit("hi");
+    expect(result.denials).toEqual([{ tool: "Echo", callId: "c1", input: { text: "x" } }]);
+    expect(result.messages[2]).toMatchObject({ role: "tool", outcome: "denied", content: [{ type: "text", text: "Denied: no" }] });
+  });
+
+  it("are denied at once where nobody is, and say how to allow", async () => {
+    const { session } = await asking({ headless: true });
+    const result = await session.submit("hi");
+    expect(result.messages[2]).toMatchObject({
+      outcome: "denied",
+      content: [{ text: "Denied: nobody can be asked; allow it with --allowedTools or permissions.allow" }],
+    });
+  });
+
+  it("are closed when the turn is aborted, and a late answer changes nothing", async () => {
+    const { session, events } = await asking();
+    let id = "";
+    session.subscribe((e) => {
+      if (e.type !== "ask.opened") return;
+      id = e.ask.id;
+      session.abort("enough");
+    });
+    const result = await session.submit("hi");
+    session.answer(id, { kind: "allow" });
+    expect(result.outcome).toEqual({ kind: "aborted", reason: "enough" });
+    expect(events.find((e) => e.type === "ask.closed")).toMatchObject({
+      id,
+      answer: { kind: "deny", reason: "the turn was aborted" },
+      turn: result.turn,
+    });
+    expect(unpaired(session.messages)).toEqual({ open: [], orphan: [] });
+  });
+});
+
+describe("an abort", () => {
+  it("keeps what was said so far, and the session goes on", async () => {
+    const { candidate, requests } = scripted([waits(new Promise(() => {}), "never"), says("next")]);
+    const { runtime } = await start([candidate]);
+    const session = await runtime.open();
+    session.subscribe((e) => {
+      if (e.type === "message.delta") session.abort();
+    });
+    const first = await session.submit("a");
+    expect([first.outcome, first.text]).toEqual([{ kind: "aborted", reason: "interrupted" }, "so far"]);
+    expect((await session.submit("b")).text).toBe("next");
+    expect(requests[1]!.messages.map((m) => m.role)).toEqual(["user", "assistant", "user"]);
+    session.abort();
+  });
+});

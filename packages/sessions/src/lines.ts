@@ -1,0 +1,142 @@
+/** What one line of a session log may be: the header, an event of the runtime, an input that waits, an input that was taken. */
+import type { Input, RuntimeEvent } from "@heddle/kernel/protocol";
+import * as z from "zod";
+
+/** The first line. `at` in milliseconds since the epoch; `version` of the program that made the session. */
+export type Header = {
+  readonly type: "session";
+  readonly v: 1;
+  readonly id: string;
+  readonly cwd: string;
+  readonly at: number;
+  readonly version: string;
+};
+/** Typed while a turn ran. It waits until an `input.taken` line with its id says that a turn has it. */
+export type QueuedInput = { readonly type: "input.queued"; readonly id: string; readonly at: number; readonly input: Input };
+export type TakenInput = { readonly type: "input.taken"; readonly id: string; readonly at: number };
+export type LogLine = Header | RuntimeEvent | QueuedInput | TakenInput;
+
+/** Whether an event belongs in the log: everything but what only shows that something is under way. */
+export const isKept = (event: RuntimeEvent): boolean => event.type !== "message.delta" && event.type !== "tool.progress";
+
+const text = z.string();
+const ms = z.number();
+const json = z.unknown().refine((v) => v !== undefined, "is missing");
+const TextPart = z.object({ type: z.literal("text"), text });
+const ImagePart = z.object({ type: z.literal("image"), mimeType: text, data: text });
+const Content = z.array(z.discriminatedUnion("type", [TextPart, ImagePart]));
+const CallPart = z.object({ type: z.literal("tool-call"), callId: text, tool: text, input: json, malformed: text.optional() });
+const ReasoningPart = z.object({ type: z.literal("reasoning"), text, opaque: z.unknown() });
+const AssistantContent = z.array(z.discriminatedUnion("type", [TextPart, ReasoningPart, CallPart]));
+const ToolOutcome = z.enum(["ok", "error", "denied", "timeout", "aborted"]);
+const StopReason = z.enum(["end", "tool-calls", "length", "refusal", "pause", "overflow", "aborted"]);
+const Usage = z.object({ input: z.number(), output: z.number(), cacheRead: z.number().optional(), cacheWrite: z.number().optional() });
+const Who = z.object({ plugin: text, point: text, name: text });
+const Origin = z.discriminatedUnion("by", [
+  z.object({ by: z.literal("user") }),
+  z.object({ by: z.literal("model"), provider: text, model: text }),
+  z.object({ by: z.literal("plugin"), ...Who.shape }),
+  z.object({ by: z.literal("kernel") }),
+]);
+
+const base = { id: text.min(1), parentId: text.nullable(), at: ms, origin: Origin };
+const Message = z.discriminatedUnion("role", [
+  z.object({ ...base, role: z.literal("user"), content: Content, isMeta: z.boolean().optional() }),
+  z.object({ ...base, role: z.literal("assistant"), content: AssistantContent, stop: StopReason, usage: Usage.optional() }),
+  z.object({ ...base, role: z.literal("tool"), callId: text, tool: text, outcome: ToolOutcome, content: Content }),
+  z.object({ ...base, role: z.literal("attachment"), kind: text, content: Content, data: z.unknown() }),
+  z.object({ ...base, role: z.literal("system"), subtype: text, level: z.enum(["info", "warning", "error"]), text, data: z.unknown() }),
+]);
+
+const TypedInput = z.object({ text, source: text, images: z.array(ImagePart).optional(), isMeta: z.boolean().optional() });
+const PrefixParts = z.array(z.object({ plugin: text, name: text, text }));
+const Effort = z.enum(["low", "medium", "high", "xhigh", "max"]);
+const Change = z.object({
+  model: text.optional(),
+  effort: Effort.optional(),
+  permissionMode: text.optional(),
+  clear: z.literal(true).optional(),
+  exit: z.literal(true).optional(),
+});
+const Fault = z.object({ code: text, message: text, who: Who.optional(), model: z.looseObject({ kind: text }).optional() });
+const Sized = z.object({ op: z.enum(["add", "remove", "replace"]), id: text, size: z.number(), was: z.number().optional() });
+const Stage = z.object({
+  ...Who.shape,
+  status: z.enum(["ran", "no-op", "failed", "skipped"]),
+  ms,
+  changes: z.array(Sized),
+  note: text.optional(),
+  fault: Fault.optional(),
+});
+const Ask = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("permission"),
+    id: text,
+    call: CallPart,
+    effects: z.array(z.object({ kind: text, target: text })),
+    why: text,
+    by: text.optional(),
+  }),
+  z.object({ kind: z.literal("question"), id: text, from: text, text, choices: z.array(text).optional() }),
+]);
+const Answer = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("allow") }),
+  z.object({ kind: z.literal("deny"), reason: text.optional() }),
+  z.object({ kind: z.literal("text"), text }),
+]);
+const Decision = z.object({
+  callId: text,
+  tool: text,
+  say: z.enum(["allow", "deny"]),
+  by: text,
+  rule: text.optional(),
+  why: text.optional(),
+});
+const Outcome = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("completed") }),
+  z.object({ kind: z.literal("handled"), command: text }),
+  z.object({ kind: z.literal("blocked"), why: text }),
+  z.object({ kind: z.literal("aborted"), reason: text }),
+  z.object({ kind: z.literal("refused") }),
+  z.object({ kind: z.literal("step-limit"), steps: z.number() }),
+  z.object({ kind: z.literal("failed"), fault: Fault }),
+]);
+
+const stamp = { at: ms, turn: text.nullable(), step: z.number() };
+const event = <T extends string, S extends z.ZodRawShape>(type: T, shape: S) => z.object({ ...stamp, type: z.literal(type), ...shape });
+const Line = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("session"), v: z.literal(1), id: text, cwd: text, at: ms, version: text }),
+  z.object({ type: z.literal("input.queued"), id: text, at: ms, input: TypedInput }),
+  z.object({ type: z.literal("input.taken"), id: text, at: ms }),
+  event("turn.started", { input: TypedInput, model: text, permissionMode: text }),
+  event("turn.phase", { from: text, to: text }),
+  event("stage.ran", { record: Stage }),
+  event("prefix.built", { prefix: z.object({ system: PrefixParts, context: PrefixParts }) }),
+  event("model.requested", {
+    provider: text,
+    model: text,
+    messages: z.number(),
+    tools: z.array(text),
+    size: z.object({ tools: z.number(), system: z.number(), context: z.number(), messages: z.number() }),
+  }),
+  event("model.replied", { id: text, stop: StopReason, usage: Usage.optional(), ms, firstMs: ms }),
+  event("message.added", { message: Message }),
+  event("tool.decided", { decision: Decision }),
+  event("tool.started", { call: CallPart }),
+  event("tool.finished", { callId: text, tool: text, outcome: ToolOutcome, ms }),
+  event("ask.opened", { ask: Ask }),
+  event("ask.closed", { id: text, answer: Answer }),
+  event("fault", { fault: Fault }),
+  event("session.changed", { change: Change }),
+  event("turn.ended", { outcome: Outcome, steps: z.number(), next: z.object({ text, submit: z.boolean() }).optional() }),
+]);
+
+/** The line as it stands, not a copy, so that what is read has the bytes that were written; undefined for anything else. Never throws. */
+export function parseLine(source: string): LogLine | undefined {
+  try {
+    const value: unknown = JSON.parse(source);
+    return Line.safeParse(value).success ? (value as LogLine) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,84 @@
+/** From what a log holds to the session it stands for. Pure. */
+import type { Effort, Input, Message, Prefix } from "@heddle/kernel/protocol";
+import type { LogLine } from "./lines.ts";
+import { mend } from "./mend.ts";
+import { isEvent, type LogContents } from "./read.ts";
+
+/**
+ * `messages` since the last clear; they satisfy `unpaired` whatever the log looks like. `append` is what the log lacks to say
+ * the same by itself. `pending` was accepted and never became part of a turn. `notices` are for the person.
+ */
+export type Recovered = {
+  readonly messages: readonly Message[];
+  readonly prefix: Prefix | undefined;
+  readonly model: string | undefined;
+  readonly effort: Effort | undefined;
+  readonly permissionMode: string | undefined;
+  readonly pending: readonly Input[];
+  readonly notices: readonly string[];
+  readonly append: readonly LogLine[];
+};
+
+export function recover(contents: LogContents): Recovered {
+  let history: Message[] = [];
+  let prefix: Prefix | undefined;
+  let model: string | undefined;
+  let effort: Effort | undefined;
+  let permissionMode: string | undefined;
+  for (const line of contents.lines) {
+    if (line.type === "message.added") history.push(line.message);
+    else if (line.type === "prefix.built") prefix = line.prefix;
+    else if (line.type === "session.changed") {
+      const { change } = line;
+      model = change.model ?? model;
+      effort = change.effort ?? effort;
+      permissionMode = change.permissionMode ?? permissionMode;
+      if (!change.clear) continue;
+      history = [];
+      prefix = undefined;
+    }
+  }
+  const mended = mend(history);
+  const waiting = waitingInputs(contents.lines);
+  const at = contents.lines.reduce((last, line) => Math.max(last, line.at), 0);
+  const append: LogLine[] = [
+    ...mended.closing.map((message) => ({ type: "message.added" as const, message, at, turn: null, step: 0 })),
+    ...waiting.map(({ id }) => ({ type: "input.taken" as const, id, at })),
+  ];
+  const pending = waiting.map((w) => w.input);
+  const notices = noticesOf(contents, mended, pending);
+  return { messages: mended.messages, prefix, model, effort, permissionMode, pending, notices, append };
+}
+
+/** What waited and was never taken; and the input of a turn that had not put it into the history when the process died. */
+function waitingInputs(lines: readonly LogLine[]): { readonly id: string; readonly input: Input }[] {
+  const waiting = new Map<string, Input>();
+  for (const line of lines) {
+    if (line.type === "input.queued") waiting.set(line.id, line.input);
+    else if (line.type === "input.taken") waiting.delete(line.id);
+    else if (line.type === "turn.started" && line.turn !== null) waiting.set(line.turn, line.input);
+    else if (isEvent(line) && line.turn !== null && (line.type === "message.added" || line.type === "turn.ended"))
+      waiting.delete(line.turn);
+  }
+  return [...waiting].map(([id, input]) => ({ id, input }));
+}
+
+const many = (n: number, one: string, more: string): string => (n === 1 ? `1 ${one}` : `${n} ${more}`);
+const QUOTED = 80;
+
+function noticesOf(contents: LogContents, mended: ReturnType<typeof mend>, pending: readonly Input[]): string[] {
+  const notices: string[] = [];
+  if (contents.broken > 0) {
+    const where = `line ${contents.brokenAt.join(", ")}${contents.broken > contents.brokenAt.length ? ", …" : ""}`;
+    notices.push(`${many(contents.broken, "broken piece", "broken pieces")} of the log left out (${where}); everything else was read`);
+  }
+  if (mended.duplicates > 0) notices.push(`${many(mended.duplicates, "message", "messages")} recorded twice and used once`);
+  if (mended.orphans > 0) notices.push(`${many(mended.orphans, "tool result", "tool results")} without a call left out`);
+  if (mended.invented > 0)
+    notices.push(`${many(mended.invented, "tool call was", "tool calls were")} interrupted and may or may not have taken effect`);
+  for (const { text } of pending) {
+    const line = text.replace(/\s+/g, " ").trim();
+    notices.push(`not yet answered when the process ended: "${line.length > QUOTED ? `${line.slice(0, QUOTED)}…` : line}"`);
+  }
+  return notices;
+}

@@ -1,0 +1,167 @@
+import { type Message, type Prefix, type RuntimeEvent, unpaired } from "@heddle/kernel/protocol";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { INTERRUPTED, type LogLine, readLog, recover } from "../src/index.ts";
+import { added, assistant, bytesOf, changed, header, jsonl, result, user } from "./support.ts";
+
+const from = (...lines: readonly (LogLine | string)[]) => recover(readLog(bytesOf(jsonl(header, ...lines))));
+const ids = (messages: readonly Message[]): string[] => messages.map((m) => m.id);
+const prefix: Prefix = { system: [{ plugin: "p", name: "n", text: "x" }], context: [] };
+const built: RuntimeEvent = { type: "prefix.built", prefix, at: 1, turn: "t", step: 0 };
+
+describe("recovering a session", () => {
+  it("takes the history, the prefix and the settings that are in force", () => {
+    const r = from(
+      built,
+      added(user("u1")),
+      added(assistant("a1")),
+      changed({ model: "big", effort: "high" }),
+      changed({ permissionMode: "plan" }),
+    );
+    expect(r).toEqual({
+      messages: [user("u1"), assistant("a1")],
+      prefix,
+      model: "big",
+      effort: "high",
+      permissionMode: "plan",
+      pending: [],
+      notices: [],
+      append: [],
+    });
+  });
+
+  it("begins anew at the last clear, and keeps what was set before it", () => {
+    const r = from(built, added(user("u1")), changed({ model: "big" }), changed({ clear: true }), added(user("u2")));
+    expect([ids(r.messages), r.prefix, r.model]).toEqual([["u2"], undefined, "big"]);
+  });
+
+  it("gives calls that were running when the process died a result, and writes it down", () => {
+    const r = from(added(user("u1")), added(assistant("a1", "c1", "c2")), added(result("r1", "c1")));
+    const invented = r.messages.at(-1)!;
+    expect(invented).toEqual({
+      role: "tool",
+      id: "a1.c2.interrupted",
+      parentId: "a1",
+      at: 1,
+      origin: { by: "kernel" },
+      callId: "c2",
+      tool: "Echo",
+      outcome: "aborted",
+      content: [{ type: "text", text: INTERRUPTED }],
+    });
+    expect(r.append).toEqual([{ type: "message.added", message: invented, at: 1, turn: null, step: 0 }]);
+    expect(r.notices).toEqual(["1 tool call was interrupted and may or may not have taken effect"]);
+  });
+
+  it("reads the same bytes again once that is written", () => {
+    const lines = [added(user("u1")), added(assistant("a1", "c1", "c2"))];
+    const first = from(...lines);
+    const second = from(...lines, ...first.append);
+    expect(JSON.stringify(second.messages)).toBe(JSON.stringify(first.messages));
+    expect([second.append, second.notices]).toEqual([[], []]);
+  });
+
+  it("gives a call in the middle whose result is lost the same result each time, without writing", () => {
+    const r = from(added(assistant("a1", "c1")), "{torn", added(user("u2")));
+    expect(ids(r.messages)).toEqual(["a1", "a1.c1.interrupted", "u2"]);
+    expect(r.append).toEqual([]);
+  });
+
+  it("goes by the order of the file where parents are missing or run in a circle", () => {
+    const lost = { ...user("u2"), parentId: "never-written" };
+    const circle = [
+      { ...user("u3"), parentId: "u4" },
+      { ...user("u4"), parentId: "u3" },
+    ];
+    expect(ids(from(added(user("u1")), added(lost), ...circle.map(added)).messages)).toEqual(["u1", "u2", "u3", "u4"]);
+  });
+
+  it("uses a message once, leaves out a result without a call, and says so", () => {
+    const r = from(added(user("u1")), added(user("u1")), added(result("r9", "gone")), added(assistant("a1")));
+    expect(ids(r.messages)).toEqual(["u1", "a1"]);
+    expect(r.notices).toEqual(["1 message recorded twice and used once", "1 tool result without a call left out"]);
+  });
+
+  it("takes a call id that comes again for a duplicate", () => {
+    const r = from(added(assistant("a1", "c1")), added(result("r1", "c1")), added(assistant("a2", "c1")), added(result("r2", "c1")));
+    expect(unpaired(r.messages)).toEqual({ open: [], orphan: [] });
+    expect(ids(r.messages)).toEqual(["a1", "r1", "a2"]);
+  });
+
+  it("hands over what was typed and never answered", () => {
+    const queued = (id: string, said: string): LogLine => ({ type: "input.queued", id, at: 1, input: { text: said, source: "repl" } });
+    const begun: RuntimeEvent = {
+      type: "turn.started",
+      input: { text: "lost", source: "repl" },
+      model: "m",
+      permissionMode: "default",
+      at: 1,
+      turn: "t9",
+      step: 0,
+    };
+    const r = from(queued("i1", "taken"), { type: "input.taken", id: "i1", at: 1 }, queued("i2", "and\nthis?"), begun);
+    expect(r.pending).toEqual([
+      { text: "and\nthis?", source: "repl" },
+      { text: "lost", source: "repl" },
+    ]);
+    expect(r.notices).toEqual(['not yet answered when the process ended: "and this?"', 'not yet answered when the process ended: "lost"']);
+    expect(from(queued("i2", "x"), begun, ...r.append).pending).toEqual([]);
+  });
+});
+
+const turn = fc.record({
+  calls: fc.integer({ min: 0, max: 3 }),
+  said: fc.string({ unit: "grapheme", maxLength: 12 }),
+  clear: fc.boolean(),
+});
+const logOf = (turns: readonly { calls: number; said: string; clear: boolean }[]): LogLine[] =>
+  turns.flatMap(({ calls, said, clear }, i) => {
+    const callIds = Array.from({ length: calls }, (_, c) => `c${i}.${c}`);
+    return [
+      ...(clear && i % 3 === 2 ? [changed({ clear: true })] : []),
+      added(user(`u${i}`, said)),
+      added(assistant(`a${i}`, ...callIds)),
+      ...callIds.map((c) => added(result(`r${c}`, c))),
+      ...(calls > 0 ? [added(assistant(`b${i}`))] : []),
+    ];
+  });
+const whole = { open: [], orphan: [] };
+
+describe("whatever happens to a log, each call has its result", () => {
+  it("cut at any byte, nothing before the cut is lost", () => {
+    fc.assert(
+      fc.property(fc.array(turn, { minLength: 1, maxLength: 5 }), fc.nat(), (turns, at) => {
+        const lines = logOf(turns).filter((l) => l.type !== "session.changed");
+        const bytes = bytesOf(jsonl(header, ...lines));
+        const cut = bytes.subarray(0, at % (bytes.length + 1));
+        const r = recover(readLog(cut));
+        expect(unpaired(r.messages)).toEqual(whole);
+        const complete = new TextDecoder().decode(cut).split("\n").length - 2;
+        const said = lines.slice(0, Math.max(0, complete)).map((l) => (l as { message: Message }).message.id);
+        expect(ids(r.messages)).toEqual(expect.arrayContaining(said));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("with lines dropped, doubled, shuffled and broken, and after its own repair is read again", () => {
+    const damage = fc.array(fc.tuple(fc.constantFrom("drop", "double", "swap", "break"), fc.nat(), fc.nat()), { maxLength: 8 });
+    fc.assert(
+      fc.property(fc.array(turn, { minLength: 1, maxLength: 6 }), damage, (turns, harm) => {
+        const lines = [header, ...logOf(turns)].map((l) => JSON.stringify(l));
+        for (const [how, a, b] of harm) {
+          const [i, j] = [a % Math.max(1, lines.length), b % Math.max(1, lines.length)];
+          if (how === "drop") lines.splice(i, 1);
+          else if (how === "double") lines.splice(j, 0, lines[i] ?? "");
+          else if (how === "break") lines[i] = (lines[i] ?? "").slice(0, 20);
+          else [lines[i], lines[j]] = [lines[j] ?? "", lines[i] ?? ""];
+        }
+        const first = recover(readLog(bytesOf(jsonl(...lines))));
+        expect(unpaired(first.messages)).toEqual(whole);
+        const second = recover(readLog(bytesOf(jsonl(...lines, ...first.append))));
+        expect(JSON.stringify(second.messages)).toBe(JSON.stringify(first.messages));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

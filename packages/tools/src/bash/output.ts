@@ -1,0 +1,52 @@
+/** Keeps the start and the end of an output of any length, and says what it left out. */
+export class HeadTail {
+  readonly #half: number;
+  #head = "";
+  #tail = "";
+  #size = 0;
+  #breaks = 0;
+
+  /** `limit` in characters. */
+  constructor(limit: number) {
+    this.#half = Math.floor(limit / 2);
+  }
+  get size(): number {
+    return this.#size;
+  }
+  push(text: string): void {
+    this.#size += text.length;
+    this.#breaks += breaksIn(text);
+    const room = this.#half - this.#head.length;
+    this.#head += text.slice(0, Math.max(0, room));
+    this.#tail += text.slice(Math.max(0, room));
+    if (this.#tail.length > 4 * this.#half) this.#tail = this.#tail.slice(-this.#half);
+  }
+  /** All of it when it fits; else whole lines from both ends, or parts of lines that are too long, never half a code point. */
+  text(): string {
+    if (this.#size <= 2 * this.#half) return this.#head + this.#tail;
+    const head = wholeHead(this.#head.replace(/[\ud800-\udbff]$/, ""));
+    const tail = wholeTail(this.#tail.slice(-this.#half).replace(/^[\udc00-\udfff]/, ""));
+    const lines = this.#breaks - breaksIn(head) - breaksIn(tail);
+    const characters = this.#size - head.length - tail.length;
+    const total = `the whole output has ${this.#breaks + 1} lines, ${this.#size} characters`;
+    const glue = head.endsWith("\n") ? "" : "\n";
+    return `${head}${glue}[... ${lines} lines, ${characters} characters left out; ${total} ...]\n${tail}`;
+  }
+}
+
+function breaksIn(text: string): number {
+  let n = 0;
+  for (let i = text.indexOf("\n"); i >= 0; i = text.indexOf("\n", i + 1)) n++;
+  return n;
+}
+
+/** To the last line end, unless that would drop more than half. */
+function wholeHead(text: string): string {
+  const end = text.lastIndexOf("\n") + 1;
+  return end > text.length / 2 ? text.slice(0, end) : text;
+}
+
+function wholeTail(text: string): string {
+  const start = text.indexOf("\n") + 1;
+  return start > 0 && start < text.length / 2 ? text.slice(start) : text;
+}

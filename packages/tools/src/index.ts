@@ -1,0 +1,40 @@
+/** The plugin with the tools for files and commands: Read, Write, Edit, Glob, Grep and Bash. */
+import { definePlugin, z } from "@heddle/kernel/plugin";
+import { bashTool } from "./bash/bash.ts";
+import { editTool } from "./edit/edit.ts";
+import { createFileState, createLocks, FILES } from "./file-state.ts";
+import { globTool } from "./glob/glob.ts";
+import { grepTool } from "./grep/grep.ts";
+import { readTool } from "./read/read.ts";
+import { createShellFolder, SHELL_FOLDER } from "./shell-folder.ts";
+import { writeTool } from "./write/write.ts";
+
+export { FILES, type FileState, hashOf, type SeenFile } from "./file-state.ts";
+export { SHELL_FOLDER, type ShellFolder } from "./shell-folder.ts";
+
+export default definePlugin({
+  options: z
+    .strictObject({
+      /** The program rg: a path, or a name that is looked up in PATH. */
+      ripgrep: z.string().min(1).default("rg"),
+      /** Characters of one command's output that the model gets to see. */
+      bashOutputLimit: z.number().int().min(1000).max(200_000).default(30_000),
+    })
+    .prefault({}),
+  setup(ctx) {
+    const { ripgrep, bashOutputLimit } = ctx.options;
+    const services = { files: createFileState(), locks: createLocks(), shell: createShellFolder() };
+    ctx.provide(FILES, services.files);
+    ctx.provide(SHELL_FOLDER, services.shell);
+    return {
+      tools: [
+        readTool(services.files, services.shell),
+        writeTool(services),
+        editTool(services),
+        globTool(ripgrep),
+        grepTool(ripgrep),
+        bashTool(services.shell, bashOutputLimit),
+      ],
+    };
+  },
+});

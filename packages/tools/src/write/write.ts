@@ -1,0 +1,46 @@
+/** The tool Write: a whole file at once. */
+import { defineTool, type Tool, type ToolContext, type ToolOutput, wellFormed, z } from "@heddle/kernel/plugin";
+import { answering, failed, plural } from "../answer.ts";
+import { type ChangeServices, changedLines, changing, put, targetPath } from "../change.ts";
+import { lenient } from "../input.ts";
+import { prompts } from "../prompts.generated.ts";
+import { leanSchema } from "../schema.ts";
+import { dominantEol, linesOf } from "../text.ts";
+
+const input = lenient({ file_path: z.string().min(1), content: z.string() });
+type Input = z.output<typeof input>;
+
+export const writeTool = (services: ChangeServices): Tool =>
+  defineTool({
+    name: "Write",
+    description: prompts.write,
+    input,
+    jsonSchema: leanSchema(input),
+    overlap: "exclusive",
+    effects: async (i, ctx) => [{ kind: "write", target: await targetPath(ctx, i.file_path) }],
+    run(i, ctx) {
+      return answering(`write ${i.file_path}`, () => write(i, ctx, services));
+    },
+  });
+
+function write(i: Input, ctx: ToolContext, services: ChangeServices): Promise<ToolOutput> {
+  return changing(i.file_path, ctx, services, async (target) => {
+    const { name, text: before } = target;
+    if (wellFormed(i.content) !== i.content) return failed("`content` holds half of a surrogate pair, which no encoding can store.");
+    if (before === undefined) {
+      await put(target, i.content, ctx, services.files);
+      return { content: `Created ${name} (${plural(linesOf(i.content).length, "line")}).` };
+    }
+    const after = adapted(i.content, before, target.bom);
+    if (after === before) return { content: `${name} already has this content; nothing was written.` };
+    await put(target, after, ctx, services.files);
+    const { first, removed, added } = changedLines(before, after);
+    return { content: `Wrote ${name}: +${added.length} -${removed.length} lines, from line ${first}.` };
+  });
+}
+
+/** Content with LF only takes the line end that most of the old file has; content that brings CRLF is written as it is. */
+function adapted(content: string, before: string, bom: boolean): string {
+  const body = bom && content.startsWith("\uFEFF") ? content.slice(1) : content;
+  return body.includes("\r\n") || dominantEol(before) === "\n" ? body : body.replaceAll("\n", "\r\n");
+}
