@@ -56,13 +56,16 @@ export function explainData(events: readonly RuntimeEvent[]): TurnTable {
   const turn = started?.turn ?? events[0]?.turn ?? null;
   const sections: Section[] = [{ phase: "input", step: 0, rows: [] }];
   const last: Section = { phase: "done", step: 0, rows: [] };
+  const known = new Set(
+    events.flatMap((e) => (e.type === "tool.decided" ? [e.decision.callId] : e.type === "tool.finished" ? [e.callId] : [])),
+  );
   for (const event of events) {
     if (event.turn !== turn) continue;
     if (event.type === "turn.phase") {
       if (event.to !== "done") sections.push({ phase: event.to, step: event.step, rows: [] });
       continue;
     }
-    const row = rowOf(event);
+    const row = rowOf(event) ?? unrun(event, known);
     if (!row) continue;
     const late = event.type === "stage.ran" && event.record.point === "observers";
     if (late) last.rows.push(row);
@@ -96,6 +99,12 @@ function usageOf(events: readonly RuntimeEvent[]): Usage {
     };
   }
   return sum;
+}
+
+/** Calls that a gate decided on or that ran have rows of their own; what is left never got that far. */
+function unrun(e: RuntimeEvent, known: ReadonlySet<string>): TableRow | undefined {
+  if (e.type !== "message.added" || e.message.role !== "tool" || known.has(e.message.callId)) return undefined;
+  return row("call", e.message.tool, e.message.outcome, cut(textOf(e.message.content)));
 }
 
 function rowOf(e: RuntimeEvent): TableRow | undefined {
