@@ -1,5 +1,5 @@
 /** The gate of permission rules and modes. */
-import { type CallContext, definePlugin, FS, type Gate, service, z } from "@heddle/kernel/plugin";
+import { type Call, type CallContext, callsOf, definePlugin, FS, type Gate, service, type Verdict, z } from "@heddle/kernel/plugin";
 import { decide, MODES, type Mode } from "./decide.ts";
 import type { Place } from "./paths.ts";
 import { readRules } from "./rules.ts";
@@ -29,6 +29,28 @@ function shellOf(ctx: CallContext): string | undefined {
   }
 }
 
+const MOVES = /(^|[^\w-])(cd|pushd|popd|eval|source|\.)(\s|$)/;
+/**
+ * All calls of a reply are judged before any of them runs. So where a command starts is not known when one before it in the same
+ * reply may move the shell.
+ */
+function mayHaveMoved(call: Call, ctx: CallContext): boolean {
+  const reply = ctx.session.messages.findLast((m) => m.role === "assistant");
+  const calls = reply?.role === "assistant" ? callsOf(reply) : [];
+  const before = calls.slice(
+    0,
+    Math.max(
+      0,
+      calls.findIndex((c) => c.callId === call.callId),
+    ),
+  );
+  return before.some((c) => c.tool === call.tool && MOVES.test(String((c.input as { command?: unknown } | null)?.command)));
+}
+
+const STRICTEST = ["deny", "ask", "allow", "nothing"] as const;
+const strictest = (verdicts: readonly Verdict[]): Verdict =>
+  [...verdicts].sort((a, b) => STRICTEST.indexOf(a.say) - STRICTEST.indexOf(b.say))[0]!;
+
 export default definePlugin({
   options: Options,
   setup({ options }) {
@@ -51,7 +73,7 @@ export default definePlugin({
         for (const report of turn.reports) once(`reported ${report}`, report);
         const all = { ...rules, allow: [...rules.allow, ...turn.rules.allow] };
         const shell = shellOf(ctx);
-        const place: Place = {
+        const here: Place = {
           cwd,
           directories,
           fs: ctx.capability(FS),
@@ -59,7 +81,8 @@ export default definePlugin({
           ...(settingsRoot === undefined ? {} : { settingsRoot }),
           ...(shell === undefined ? {} : { shell }),
         };
-        return decide(call, effects, all, mode ?? "default", place);
+        const places = effects.some((e) => e.kind === "execute") && mayHaveMoved(call, ctx) ? [here, { ...here, shell: "/" }] : [here];
+        return strictest(await Promise.all(places.map((place) => decide(call, effects, all, mode ?? "default", place))));
       },
     };
     return { gates: [gate] };

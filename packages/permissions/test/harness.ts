@@ -24,6 +24,8 @@ import { memoryFs } from "./memory-fs.ts";
 
 export type Run = {
   readonly call: { readonly tool: string; readonly input: Json };
+  /** Calls that stand before it in the same reply. */
+  readonly before?: readonly { readonly tool: string; readonly input: Json }[];
   readonly options?: Readonly<Record<string, unknown>>;
   readonly mode?: string;
   readonly fs?: FileSystem;
@@ -62,16 +64,17 @@ export async function run(o: Run): Promise<Ran> {
       },
     });
   const file = (name: string, kind: "read" | "write") => tool(name, FILE, (i: z.output<typeof FILE>) => [{ kind, target: i.file_path }]);
-  const turns = [o.call];
+  const turns = [[...(o.before ?? []), o.call]];
   const contributions: Contributions = {
     providers: [
       {
         name: "fake",
         async *stream() {
-          const call = turns.shift();
-          if (call) yield { type: "call", part: 0, callId: "c1", tool: call.tool, input: call.input } as const;
-          else yield { type: "text", part: 0, text: "done" } as const;
-          yield { type: "stop", stop: call ? "tool-calls" : "end" } as const;
+          const calls = turns.shift() ?? [];
+          for (const [part, { tool, input }] of calls.entries())
+            yield { type: "call", part, callId: part === calls.length - 1 ? "c1" : `before${part}`, tool, input } as const;
+          if (calls.length === 0) yield { type: "text", part: 0, text: "done" } as const;
+          yield { type: "stop", stop: calls.length > 0 ? "tool-calls" : "end" } as const;
         },
       },
     ],
@@ -136,11 +139,11 @@ export async function run(o: Run): Promise<Ran> {
     { turn: "t", input: { text: "go", source: "sdk" }, history: [], signal: new AbortController().signal, steering: () => [] },
   );
   for (let step = await turn.next(); !step.done; step = await turn.next());
-  const decided = events.find((e) => e.type === "tool.decided");
+  const decided = events.find((e) => e.type === "tool.decided" && e.decision.callId === "c1");
   if (decided?.type !== "tool.decided")
     throw new Error(`nothing was decided: ${text(JSON.stringify(events.filter((e) => e.type === "fault")))}`);
   const { callId: _, ...decision } = decided.decision;
-  const added = events.find((e) => e.type === "message.added" && e.message.role === "tool");
+  const added = events.find((e) => e.type === "message.added" && e.message.role === "tool" && e.message.callId === "c1");
   const message = added?.type === "message.added" && added.message.role === "tool" ? added.message : undefined;
   return { decision, outcome: message?.outcome ?? "", result: textOf(message?.content ?? []), asked, did, logged };
 }

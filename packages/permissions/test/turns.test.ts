@@ -156,6 +156,16 @@ describe("broken rules", () => {
 });
 
 describe("the shell stands elsewhere", () => {
+  it("does not know where a command starts behind one in the same reply that may move the shell", async () => {
+    const moved = [bash("cd ..")];
+    const options = rules({ allow: ["Bash(cd:*)"] });
+    const shell = "/proj/packages";
+    expect((await run({ call: bash("cat ../README.md"), shell })).decision.rule).toBe("read-only command");
+    expect((await run({ call: bash("cat ../README.md"), shell, before: moved, options })).decision.by).toBe("user");
+    expect((await run({ call: bash("cat ../README.md"), shell, before: [bash("ls")], options })).decision.rule).toBe("read-only command");
+    const deny = rules({ allow: ["Bash"], deny: ["Read(packages/a/index.ts)"] });
+    expect((await run({ call: bash("cat a/index.ts"), shell, before: moved, options: deny })).decision.say).toBe("deny");
+  });
   it("reads paths from where the shell is", async () => {
     expect((await run({ call: bash("cat app.ts"), shell: "/proj/src", options: rules({ deny: ["Read(src/app.ts)"] }) })).outcome).toBe(
       "denied",
