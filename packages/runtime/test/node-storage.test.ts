@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { idMaker, nodeStorage } from "../src/node/index.ts";
+import { idMaker, nodeFiles, nodeStorage } from "../src/node/index.ts";
 import { temporaryFolders } from "./support-node.ts";
 
 const folder = temporaryFolders();
@@ -24,6 +24,11 @@ describe("storage", () => {
     ]);
   });
 
+  it.runIf(process.platform === "linux")("gives up where no folder can be made, as in /proc", async () => {
+    expect(() => nodeStorage().openAppend("/proc/nobody/deep/x.log")).toThrow(/ENOENT/);
+    expect(() => nodeStorage().lock("/proc/nobody/deep/x.lock")).toThrow(/ENOENT/);
+    await expect(nodeFiles().writeFile("/proc/nobody/deep/x", new Uint8Array())).rejects.toThrow(/ENOENT/);
+  });
   it("lists files newest first and folders by name, and nothing where nothing is", async () => {
     const dir = folder();
     const storage = nodeStorage();

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
 import path from "node:path";
 import type { FileStat, FileSystem } from "@heddle/kernel";
+import { makeFolders } from "./folders.ts";
 
 const MAX_LINKS = 40;
 const codeOf = (error: unknown): string | undefined => (error as { code?: string } | undefined)?.code;
@@ -54,7 +55,7 @@ async function writeAtomically(file: string, bytes: Uint8Array, wanted: number |
   const old = await fs.stat(target).catch(() => undefined);
   if (old?.isDirectory()) throw Object.assign(new Error(`EISDIR: is a directory, write "${target}"`), { code: "EISDIR" });
   if (old && !old.isFile()) return fs.writeFile(target, bytes); // a device or a pipe cannot be replaced
-  await fs.mkdir(dir, { recursive: true });
+  makeFolders(dir);
   const mode = old ? old.mode & 0o7777 : wanted;
   const temporary = path.join(dir, `.heddle-${randomBytes(6).toString("hex")}.tmp`);
   try {

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import path from "node:path";
 import type { Storage } from "@heddle/sessions";
+import { makeFolders } from "./folders.ts";
 
 const codeOf = (error: unknown): string | undefined => (error as { code?: string } | undefined)?.code;
 const MAX_TRIES = 5;
@@ -10,7 +11,7 @@ const MAX_TRIES = 5;
 export function nodeStorage(): Storage {
   return {
     openAppend(file) {
-      fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+      makeFolders(path.dirname(file), 0o700);
       const fd = fs.openSync(file, "a", 0o600);
       return {
         append(text) {
@@ -65,7 +66,7 @@ async function entriesOf(dir: string): Promise<fs.Dirent[]> {
 type Owner = { readonly pid: number; readonly began: string };
 
 function lock(file: string): { readonly release: () => void } | { readonly holder: string } {
-  fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  makeFolders(path.dirname(file), 0o700);
   const mine = `${process.pid} ${beganAt(process.pid)} ${randomBytes(6).toString("hex")}\n`;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     if (create(file, mine)) return { release: () => release(file, mine) };

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Answer, ProcessOptions, ProcessResult } from "@heddle/kernel";
 import type { Candidate } from "@heddle/runtime";
-import { memoryHost } from "@heddle/runtime/memory";
 import * as z from "zod";
+import { testHost } from "../host.ts";
 import type { ScriptedReply } from "../model.ts";
 import { type RunResult, runTurnWith } from "../turn.ts";
 
@@ -60,15 +60,12 @@ async function play(name: string, folder: string, plugins: GoldenOptions["plugin
   const script = join(folder, "model.jsonl");
   const lines = existsSync(script) ? readFileSync(script, "utf8").split("\n") : [];
   const replies = lines.filter((l) => l.trim() !== "").map((l) => JSON.parse(l) as ScriptedReply);
-  const cwd = "/project";
-  const files = Object.fromEntries(Object.entries(c.files).map(([path, text]) => [path.startsWith("/") ? path : `${cwd}/${path}`, text]));
   let abort: () => void = () => {};
   const result = await runTurnWith({
     plugins: typeof plugins === "function" ? plugins(name) : plugins,
     replies,
     input: c.input,
-    cwd,
-    host: memoryHost({ files, run: (p) => processOf(c, p, () => abort()) }),
+    host: testHost({ files: c.files, run: (p) => processOf(c, p, () => abort()) }),
     onEvent(event, session) {
       abort = () => session.abort("the person pressed Escape");
       if (event.type === c.abortOn) abort();

@@ -1,0 +1,71 @@
+/** `heddle doctor`: whether heddle has what it needs, and what to do where it has not. */
+import { execFile } from "node:child_process";
+import { accessSync, constants, existsSync } from "node:fs";
+import { dirname } from "node:path";
+import { credentials, reachable } from "../credentials.ts";
+import { EXIT, type ExitCode } from "../exit.ts";
+import type { Io } from "../io.ts";
+import type { SetupArgs } from "../options.ts";
+import { plainLine } from "../plain.ts";
+import { configOf } from "../plan.ts";
+import { HOW_TO_GET_IT, ripgrepPath } from "../ripgrep.ts";
+import { VERSION } from "../version.ts";
+
+type Check = { name: string; state: "ok" | "note" | "fail"; text: string };
+
+/** Exit 1 only for what keeps heddle from working at all. */
+export async function doctor(args: SetupArgs, io: Io): Promise<ExitCode> {
+  const config = await configOf(args, io);
+  const found = credentials(config, io.env);
+  const rg = ripgrepPath(io.env);
+  const [git, rgVersion] = await Promise.all([versionOf("git"), rg ? versionOf(rg) : undefined]);
+  const where = found.baseURL ?? "the Anthropic API";
+  const checks: Check[] = [
+    { name: "heddle", state: "ok", text: `${VERSION} on Node ${process.versions.node}, ${process.platform} ${process.arch}` },
+    reachable(found)
+      ? { name: "model", state: "ok", text: `${found.apiKey ? "an API key" : found.authToken ? "a token" : "no key"} for ${where}` }
+      : { name: "model", state: "fail", text: "set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL; or try heddle demo" },
+    rgVersion
+      ? { name: "ripgrep", state: "ok", text: `${rgVersion} (${rg})` }
+      : { name: "ripgrep", state: "note", text: `Glob and Grep cannot work: ${HOW_TO_GET_IT}` },
+    git
+      ? { name: "git", state: "ok", text: git }
+      : { name: "git", state: "note", text: "not found: the model is not told the state of repositories" },
+    stateOf(config.home),
+    ...(config.notices.length > 0
+      ? config.notices.map((text): Check => ({ name: "settings", state: "fail", text }))
+      : [{ name: "settings", state: "ok", text: "readable" } as const]),
+    {
+      name: "trust",
+      state: "note",
+      text: config.trusted
+        ? "this folder is trusted"
+        : `this folder is not trusted${config.withheld.length > 0 ? `; not used: ${config.withheld.join("; ")}` : ""}`,
+    },
+  ];
+  for (const c of checks) io.stdout.write(`${c.state.padEnd(4)}  ${c.name.padEnd(8)}  ${plainLine(c.text, 1000)}\n`);
+  return checks.some((c) => c.state === "fail") ? EXIT.failed : EXIT.done;
+}
+
+/** Looks, and makes nothing. */
+function stateOf(home: string): Check {
+  let there = home;
+  while (!existsSync(there) && dirname(there) !== there) there = dirname(there);
+  try {
+    accessSync(there, constants.W_OK);
+    return { name: "state", state: "ok", text: home };
+  } catch (error) {
+    return {
+      name: "state",
+      state: "note",
+      text: `${(error as Error).message}: sessions are not kept; set HEDDLE_HOME to a folder that can be written`,
+    };
+  }
+}
+
+/** The first line of `--version`; undefined when it cannot be run. */
+function versionOf(command: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    execFile(command, ["--version"], { timeout: 5_000 }, (error, stdout) => resolve(error ? undefined : stdout.split("\n")[0]?.trim()));
+  });
+}

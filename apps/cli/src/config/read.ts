@@ -1,0 +1,181 @@
+/** The one reader of configuration: finds the settings files, merges them by rank, and takes from a project only what it may say. */
+import { join, resolve } from "node:path";
+import { UsageError } from "../exit.ts";
+import { bareTool } from "../rule-list.ts";
+import { heddleHome } from "./home.ts";
+import type { PluginEntry, Settings } from "./settings.ts";
+
+export type Scope = "user" | "project" | "local" | "flag";
+/** A file that was read, or that could not be. */
+export type Source = { scope: Scope; path: string; dir: string };
+export type ScopedRule = { rule: unknown; scope: Scope; from: string; dir: string };
+
+export type Config = {
+  home: string;
+  rules: { allow: ScopedRule[]; ask: ScopedRule[]; deny: ScopedRule[] };
+  permissionMode?: string;
+  directories: string[];
+  model?: string;
+  effort?: NonNullable<Settings["effort"]>;
+  /** In the order in which they are loaded; `dir` is what paths are relative to. */
+  plugins: { entry: PluginEntry; scope: Scope; dir: string }[];
+  disabledPlugins: string[];
+  provider: { name?: string; options: Record<string, unknown> };
+  /** From the user's own files only. */
+  env: Record<string, string>;
+  /** Whether the project's plugins may run and its rules may loosen. */
+  trusted: boolean;
+  /** What the project wanted and did not get. */
+  withheld: string[];
+  /** A file that may have held deny rules could not be read. */
+  failClosed: boolean;
+  /** One line each, for the person. */
+  notices: string[];
+};
+
+export type ConfigInput = {
+  cwd: string;
+  /** `~` */
+  userDir: string;
+  env: Record<string, string | undefined>;
+  /** `--settings`: a file, or JSON. */
+  settings?: string;
+  trust?: boolean;
+  /** Undefined when there is no such file; throws when it cannot be read. */
+  read(path: string): string | undefined;
+  /** The path with its links resolved; the path itself where that fails. */
+  realpath(path: string): string;
+};
+
+/** Lowest rank first. What cannot be used is said in `notices`; throws a {@link UsageError} only when `--settings` names no file. */
+export async function readConfig(input: ConfigInput): Promise<Config> {
+  const { cwd, env, userDir } = input;
+  const home = heddleHome(env, userDir);
+  const claude = env["CLAUDE_CONFIG_DIR"] || join(userDir, ".claude");
+  const files: Source[] = [
+    { scope: "user", path: join(claude, "settings.json"), dir: claude },
+    { scope: "user", path: join(home, "settings.json"), dir: home },
+    { scope: "project", path: join(cwd, ".claude", "settings.json"), dir: cwd },
+    { scope: "project", path: join(cwd, ".heddle", "settings.json"), dir: cwd },
+    { scope: "local", path: join(cwd, ".claude", "settings.local.json"), dir: cwd },
+    { scope: "local", path: join(cwd, ".heddle", "settings.local.json"), dir: cwd },
+  ];
+  const seen = new Set<string>();
+  const config: Config = {
+    home,
+    rules: { allow: [], ask: [], deny: [] },
+    directories: [],
+    plugins: [],
+    disabledPlugins: [],
+    provider: { options: {} },
+    env: {},
+    trusted: input.trust ?? false,
+    withheld: [],
+    failClosed: false,
+    notices: [],
+  };
+  // A home folder that is also the working folder is the user's, not a project's.
+  const unique = files.filter((f) => !seen.has(f.path) && seen.add(f.path));
+  const loaded: { source: Source; settings: Settings }[] = [];
+  for (const source of unique) loaded.push({ source, settings: await load(source, input, config) });
+  if (input.settings !== undefined) loaded.push(await flagSettings(input.settings, input, config));
+  const here = input.realpath(cwd);
+  for (const { source, settings } of loaded)
+    if (fromUser(source)) config.trusted ||= (settings.trustedFolders ?? []).some((f) => input.realpath(expand(f, userDir)) === here);
+  for (const { source, settings } of loaded) merge(config, source, settings, userDir);
+  return config;
+}
+
+const fromUser = (source: Source): boolean => source.scope === "user" || source.scope === "flag";
+const expand = (path: string, userDir: string): string => (path === "~" || path.startsWith("~/") ? join(userDir, path.slice(1)) : path);
+
+async function load(source: Source, input: ConfigInput, config: Config): Promise<Settings> {
+  let text: string | undefined;
+  try {
+    text = input.read(source.path);
+  } catch (error) {
+    config.failClosed = true;
+    config.notices.push(`${source.path}: cannot be read (${(error as Error).message}): make it readable or remove it`);
+    return {};
+  }
+  return text === undefined ? {} : parse(source.path, text, config);
+}
+
+async function flagSettings(value: string, input: ConfigInput, config: Config): Promise<{ source: Source; settings: Settings }> {
+  const inline = value.trimStart().startsWith("{");
+  const source: Source = { scope: "flag", path: inline ? "--settings" : value, dir: input.cwd };
+  if (inline) return { source, settings: await parse(source.path, value, config) };
+  source.path = resolve(input.cwd, value);
+  if (!existing(source.path, input)) throw new UsageError(`--settings ${value}: there is no such file`);
+  return { source, settings: await load(source, input, config) };
+}
+
+function existing(path: string, input: ConfigInput): boolean {
+  try {
+    return input.read(path) !== undefined;
+  } catch {
+    return true;
+  }
+}
+
+async function parse(path: string, text: string, config: Config): Promise<Settings> {
+  // Most starts have no settings, and the parser costs more than all the rest of this file.
+  const { parseSettings } = await import("./settings.ts");
+  const { settings, problems } = parseSettings(text);
+  for (const p of problems) {
+    config.failClosed ||= p.closed;
+    config.notices.push(`${path}:${p.line}:${p.column}: ${p.message}. Correct it there; heddle goes on without it`);
+  }
+  return settings;
+}
+
+function merge(config: Config, source: Source, settings: Settings, userDir: string): void {
+  const mine = fromUser(source);
+  const may = mine || config.trusted;
+  const { permissions, plugins, disabledPlugins, model, effort, provider, env } = settings;
+  const withhold = (what: string, why = "the folder is not trusted (--trust)"): void => {
+    config.withheld.push(`${what} of ${source.path}: ${why}`);
+  };
+  const scoped = (list: unknown[] | undefined): ScopedRule[] =>
+    (list ?? []).map((rule) => ({ rule, scope: source.scope, from: source.path, dir: source.dir }));
+  config.rules.deny.push(...scoped(permissions?.deny));
+  config.rules.ask.push(...scoped(permissions?.ask));
+  if (permissions?.allow?.length) {
+    if (may) config.rules.allow.push(...scoped(permissions.allow));
+    else withhold("permissions.allow");
+  }
+  if (permissions?.additionalDirectories?.length) {
+    if (may) config.directories.push(...permissions.additionalDirectories.map((d) => expand(d, userDir)));
+    else withhold("permissions.additionalDirectories");
+  }
+  const mode = permissions?.defaultMode;
+  if (mode !== undefined) {
+    if (!mine && mode === "bypassPermissions") withhold("permissions.defaultMode", "a project may never switch permissions off");
+    else if (!may && mode !== "plan" && mode !== "default") withhold("permissions.defaultMode");
+    else config.permissionMode = mode;
+  }
+  if (plugins?.length) {
+    if (may) config.plugins.push(...plugins.map((entry) => ({ entry, scope: source.scope, dir: source.dir })));
+    else withhold("plugins");
+  }
+  if (disabledPlugins?.length) {
+    if (may) config.disabledPlugins.push(...disabledPlugins);
+    else withhold("disabledPlugins");
+  }
+  if (model !== undefined) config.model = model;
+  if (effort !== undefined) config.effort = effort;
+  if (provider) {
+    if (!mine) withhold("provider", "a project may never choose where requests go");
+    else {
+      if (provider.name !== undefined) config.provider.name = provider.name;
+      Object.assign(config.provider.options, provider.options);
+    }
+  }
+  if (mine) Object.assign(config.env, env);
+  else if (env && Object.keys(env).some((k) => k.startsWith("ANTHROPIC_"))) withhold("env", "a project may never choose where requests go");
+}
+
+/** Tool names that the model never hears of: deny rules without parentheses. */
+export const withoutTools = (deny: readonly ScopedRule[]): string[] => [
+  ...new Set(deny.flatMap((d) => (typeof d.rule === "string" ? (bareTool(d.rule.trim()) ?? []) : []))),
+];

@@ -1,0 +1,88 @@
+/** The shape of one settings file. A wrong value costs its own key and nothing else. */
+import { findNodeAtLocation, getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
+import * as z from "zod";
+
+const rules = z.array(z.unknown());
+
+/** A plugin by package name or path; `rename` settles clashes of names. */
+export const PluginEntry = z.union([
+  z.string().min(1),
+  z
+    .strictObject({
+      package: z.string().min(1).optional(),
+      path: z.string().min(1).optional(),
+      options: z.unknown().optional(),
+      rename: z.record(z.string(), z.string()).optional(),
+    })
+    .refine((p) => (p.package === undefined) !== (p.path === undefined), "give either package or path"),
+]);
+export type PluginEntry = z.infer<typeof PluginEntry>;
+
+const FIELDS = {
+  permissions: z.object({
+    allow: rules.optional(),
+    ask: rules.optional(),
+    deny: rules.optional(),
+    defaultMode: z.string().optional(),
+    additionalDirectories: z.array(z.string()).optional(),
+  }),
+  model: z.string().min(1),
+  effort: z.enum(["low", "medium", "high", "xhigh", "max"]),
+  plugins: z.array(PluginEntry),
+  disabledPlugins: z.array(z.string()),
+  trustedFolders: z.array(z.string()),
+  provider: z.strictObject({ name: z.string().optional(), options: z.record(z.string(), z.unknown()).optional() }),
+  env: z.record(z.string(), z.string()),
+} as const;
+type Fields = { [K in keyof typeof FIELDS]?: z.infer<(typeof FIELDS)[K]> };
+export type Settings = Fields;
+
+/** What is wrong, and where: lines and columns count from 1. */
+export type SettingsProblem = { line: number; column: number; message: string; closed: boolean };
+
+/** `closed`: rules that deny or ask may be lost, so permissions must fail closed. Comments and trailing commas are fine. */
+export function parseSettings(text: string): { settings: Settings; problems: SettingsProblem[] } {
+  if (text.replace(/^\ufeff/, "").trim() === "") return { settings: {}, problems: [] };
+  const body = text.replace(/^\ufeff/, " ");
+  const errors: ParseError[] = [];
+  const root = parseTree(body, errors, { allowTrailingComma: true, disallowComments: false });
+  const first = errors[0];
+  if (first) return { settings: {}, problems: [{ ...place(body, first.offset), message: words(first), closed: true }] };
+  if (root?.type !== "object") return { settings: {}, problems: [{ line: 1, column: 1, message: "not a JSON object", closed: true }] };
+  const problems: SettingsProblem[] = [];
+  const settings: Record<string, unknown> = {};
+  const found = getNodeValue(root) as Record<string, unknown>;
+  for (const [key, value] of Object.entries({
+    ...found,
+    ...(found["effortLevel"] && !found["effort"] ? { effort: found["effortLevel"] } : {}),
+  })) {
+    if (!Object.hasOwn(FIELDS, key)) continue;
+    const parsed = FIELDS[key as keyof Fields].safeParse(value);
+    if (parsed.success) settings[key] = parsed.data;
+    else {
+      const issue = parsed.error.issues[0]!;
+      const path = [key, ...issue.path.map((p) => (typeof p === "symbol" ? String(p) : p))];
+      problems.push({ ...place(body, near(root, path)), message: `${path.join(".")}: ${issue.message}`, closed: key === "permissions" });
+    }
+  }
+  return { settings: settings as Settings, problems };
+}
+
+/** The innermost part of the path that is there. */
+function near(root: Node, path: (string | number)[]): number {
+  for (let n = path.length; n > 0; n--) {
+    const node = findNodeAtLocation(root, path.slice(0, n));
+    if (node) return node.offset;
+  }
+  return root.offset;
+}
+
+function place(text: string, offset: number): { line: number; column: number } {
+  const before = text.slice(0, offset).split("\n");
+  return { line: before.length, column: before.at(-1)!.length + 1 };
+}
+
+const words = (error: ParseError): string =>
+  printParseErrorCode(error.error)
+    .replace(/([a-z])([A-Z])/g, "$1 $2")
+    .toLowerCase();

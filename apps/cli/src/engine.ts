@@ -1,0 +1,116 @@
+/** From a plan to a runtime with a session. */
+import { resolve } from "node:path";
+import { createRuntime, type Host, type Runtime, type Session } from "@heddle/runtime";
+import { nodeHost } from "@heddle/runtime/node";
+import * as z from "zod";
+import { noModel, reachable } from "./credentials.ts";
+import type { WireInit } from "./faces/wire.ts";
+import { FIRST_PARTY } from "./first-party.ts";
+import type { Io } from "./io.ts";
+import type { SessionArgs, SetupArgs } from "./options.ts";
+import { DEFAULT_PROVIDER, noticesOf, type Overrides, type Plan, planOf } from "./plan.ts";
+import { VERSION } from "./version.ts";
+
+// Compiling a parser for each schema takes longer than a short run ever spends on parsing.
+z.config({ jitless: true });
+
+export type Engine = {
+  runtime: Runtime;
+  session: Session;
+  cwd: string;
+  /** One line each, for the person; it grows. */
+  readonly notices: readonly string[];
+  init(uuid: string): WireInit;
+  dispose(): Promise<void>;
+};
+export type OpenAs = {
+  /** Nobody can answer an ask. */
+  headless: boolean;
+  /** No model will be called. */
+  offline?: boolean;
+  over?: Overrides;
+};
+
+export function runtimeOf(plan: Plan, args: SetupArgs): Promise<Runtime> {
+  const { config } = plan;
+  return createRuntime({
+    host: warming(nodeHost()),
+    cwd: plan.cwd,
+    directories: [...config.directories, ...args.addDir].map((d) => resolve(plan.cwd, d)),
+    stateDir: config.home,
+    plugins: plan.candidates,
+    provider: plan.provider,
+    model: plan.model,
+    ...(config.effort ? { effort: config.effort } : {}),
+    permissionMode: plan.permissionMode,
+    withoutTools: plan.withoutTools,
+    version: VERSION,
+  });
+}
+
+/** While the first command of a session (git, as a rule) runs, loads what the first request needs: Node's fetch takes 20 ms of work. */
+function warming(host: Host): Host {
+  let cold = true;
+  const run: Host["processes"]["run"] = (options) => {
+    const result = host.processes.run(options);
+    if (cold) setImmediate(() => void globalThis.Headers);
+    cold = false;
+    return result;
+  };
+  return { ...host, processes: { run } };
+}
+
+/** Throws when there is no model to talk to. */
+export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io, as: OpenAs): Promise<Engine> {
+  const plan = await planOf(args, io, as.over);
+  if (!as.offline && plan.provider === DEFAULT_PROVIDER && !reachable(plan.credentials)) throw noModel();
+  const runtime = await runtimeOf(plan, args);
+  const resume = args.continue ? "latest" : args.resume;
+  const session = await runtime.open({
+    headless: as.headless,
+    ...(resume === undefined ? {} : { resume }),
+    ...(args.maxTurns === undefined ? {} : { maxSteps: args.maxTurns }),
+  });
+  // What a resumed session remembers gives way to what is said now.
+  if (resume !== undefined && args.model !== undefined) session.setModel(args.model);
+  if (resume !== undefined && args.permissionMode !== undefined) session.setPermissionMode(args.permissionMode);
+  const before = [...noticesOf(plan), ...runtime.problems.map((p) => p.message)];
+  return {
+    runtime,
+    session,
+    cwd: plan.cwd,
+    get notices() {
+      return [...before, ...session.notices];
+    },
+    init: (uuid) => initOf(plan, runtime, session, uuid),
+    async dispose() {
+      await runtime.dispose();
+    },
+  };
+}
+
+function initOf(plan: Plan, runtime: Runtime, session: Session, uuid: string): WireInit {
+  const names = (point: string): string[] =>
+    runtime.plugins.flatMap((p) => p.contributes.filter((c) => c.point === point).map((c) => c.name));
+  return {
+    type: "system",
+    subtype: "init",
+    cwd: plan.cwd,
+    session_id: session.id,
+    tools: names("tools").filter((t) => !plan.withoutTools.includes(t)),
+    mcp_servers: [],
+    model: session.model,
+    permissionMode: session.permissionMode,
+    slash_commands: names("commands"),
+    apiKeySource: plan.credentials.apiKey ? "ANTHROPIC_API_KEY" : "none",
+    heddle_version: VERSION,
+    output_style: "default",
+    agents: [],
+    skills: [],
+    plugins: runtime.plugins
+      .filter((p) => !FIRST_PARTY.includes(p.id))
+      .map((p) => ({ name: p.id, path: p.dir ?? p.from, version: p.version })),
+    plugin_errors: [...plan.problems, ...runtime.problems].map((p) => ({ plugin: p.plugin, type: p.stage, message: p.message })),
+    uuid,
+  };
+}

@@ -1,0 +1,124 @@
+/** One prompt, one answer: text, one JSON object, or a line of JSON for each message. */
+import { randomUUID } from "node:crypto";
+import type { RuntimeEvent } from "@heddle/kernel/protocol";
+import type { TurnResult } from "@heddle/runtime";
+import { type Engine, openEngine } from "../engine.ts";
+import { EXIT, type ExitCode, UsageError } from "../exit.ts";
+import { type Io, say } from "../io.ts";
+import type { OutputFormat, SessionArgs } from "../options.ts";
+import { readText } from "../stdin.ts";
+import { callLine } from "./call-line.ts";
+import { exitOf, failureOf, wireResult } from "./result.ts";
+import { type WireMessage, wireMessages } from "./wire.ts";
+
+/** How long to wait for a first byte of stdin when the command line has a prompt already. */
+const PATIENCE_MS = 3_000;
+
+export async function print(args: SessionArgs, io: Io): Promise<ExitCode> {
+  const prompt = await promptOf(args, io);
+  const engine = await openEngine(args, io, { headless: true });
+  const printer = new Printer(engine, io, args.outputFormat, args.verbose);
+  const code = await printer.turn({ text: prompt, source: "sdk" });
+  await engine.dispose();
+  return code;
+}
+
+/** The words of the command line, then what was piped in. */
+async function promptOf(args: SessionArgs, io: Io): Promise<string> {
+  const none = 'no prompt: heddle -p "what to do", or pipe one in';
+  if (io.stdin.isTTY) {
+    if (args.prompt.trim() === "") throw new UsageError(none);
+    return args.prompt;
+  }
+  io.signal.addEventListener("abort", () => io.stdin.destroy(), { once: true });
+  const piped = await readText(io.stdin, args.prompt === "" ? null : PATIENCE_MS);
+  if (io.signal.aborted) return "";
+  if (piped === undefined) say(io, "nothing came through stdin in 3 s, going on without it (</dev/null says so at once)");
+  const prompt = [args.prompt, piped?.trimEnd() ?? ""].filter((t) => t.trim() !== "").join("\n\n");
+  if (prompt === "") throw new UsageError(none);
+  return prompt;
+}
+
+/** Prints turns of one session. */
+export class Printer {
+  readonly #engine: Engine;
+  readonly #io: Io;
+  readonly #format: OutputFormat;
+  readonly #verbose: boolean;
+  /** With `json` and `verbose`: what will be printed as one array. */
+  readonly #all: WireMessage[] = [];
+  #printed = new Set<string>();
+  #said = 0;
+
+  constructor(engine: Engine, io: Io, format: OutputFormat, verbose: boolean) {
+    this.#engine = engine;
+    this.#io = io;
+    this.#format = format;
+    this.#verbose = verbose;
+    this.#notices();
+    io.signal.addEventListener("abort", () => engine.session.abort("interrupted"), { once: true });
+    engine.session.subscribe((event) => this.#show(event));
+  }
+
+  async turn(input: {
+    text: string;
+    source: "sdk";
+    images?: readonly { type: "image"; mimeType: string; data: string }[];
+  }): Promise<ExitCode> {
+    const { session } = this.#engine;
+    if (this.#io.signal.aborted) return EXIT.failed;
+    this.#wire(this.#engine.init(randomUUID()));
+    const turn = await session.submit(input);
+    for (const message of turn.messages) this.#message(message);
+    this.#notices();
+    this.#end(turn);
+    return exitOf(turn);
+  }
+  /** A line that belongs to no turn. */
+  informational(level: "info" | "warning" | "error", content: string): void {
+    this.#wire({ type: "system", subtype: "informational", content, level, session_id: this.#engine.session.id, uuid: randomUUID() });
+  }
+
+  #end(turn: TurnResult): void {
+    const result = wireResult(turn, this.#engine.session.id, randomUUID());
+    if (this.#format === "stream-json") this.#wire(result);
+    else if (this.#format === "json") this.#json(this.#verbose ? [...this.#all, result] : result);
+    else this.#text(turn);
+  }
+  #text(turn: TurnResult): void {
+    const failure = failureOf(turn);
+    for (const d of turn.denials)
+      say(this.#io, `denied: ${callLine(d.tool, d.input, this.#engine.cwd)} (--allowedTools or --permission-mode allow it)`);
+    if (failure !== undefined) {
+      say(this.#io, failure);
+      return;
+    }
+    const { outcome } = turn;
+    const text = turn.text.trim() === "" && outcome.kind === "handled" ? `/${outcome.command}: done.` : turn.text;
+    this.#io.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+  }
+  /** A session finds out only when it writes its log that it cannot. */
+  #notices(): void {
+    const { notices } = this.#engine;
+    for (const notice of notices.slice(this.#said)) say(this.#io, notice);
+    this.#said = notices.length;
+  }
+  #show(event: RuntimeEvent): void {
+    if (event.type === "message.added") this.#message(event.message);
+    if (event.type === "fault") say(this.#io, event.fault.message);
+    if (this.#verbose && event.type === "tool.started") say(this.#io, callLine(event.call.tool, event.call.input, this.#engine.cwd));
+    if (this.#verbose && event.type === "tool.finished" && event.outcome !== "ok") say(this.#io, `${event.tool}: ${event.outcome}`);
+  }
+  #message(message: TurnResult["messages"][number]): void {
+    if (this.#format === "text" || this.#printed.has(message.id)) return;
+    this.#printed.add(message.id);
+    for (const wire of wireMessages(message, this.#engine.session.id, randomUUID)) this.#wire(wire);
+  }
+  #wire(message: WireMessage): void {
+    if (this.#format === "stream-json") this.#json(message);
+    else if (this.#format === "json" && this.#verbose) this.#all.push(message);
+  }
+  #json(value: unknown): void {
+    this.#io.stdout.write(`${JSON.stringify(value)}\n`);
+  }
+}

@@ -1,0 +1,99 @@
+/** Messages of a session as the lines of the stream-json format. */
+import type { AssistantPart, Content, Message } from "@heddle/kernel/protocol";
+import { type WireResult, type WireUsage, wireStop, wireUsage } from "./result.ts";
+
+export type WireInit = {
+  type: "system";
+  subtype: "init";
+  cwd: string;
+  session_id: string;
+  tools: string[];
+  mcp_servers: [];
+  model: string;
+  permissionMode: string;
+  slash_commands: string[];
+  apiKeySource: "ANTHROPIC_API_KEY" | "none";
+  heddle_version: string;
+  output_style: "default";
+  agents: [];
+  skills: [];
+  plugins: { name: string; path: string; version: string }[];
+  plugin_errors: { plugin: string; type: string; message: string }[];
+  uuid: string;
+};
+type Named = { parent_tool_use_id: null; session_id: string; uuid: string };
+type WireBlock =
+  | { type: "text"; text: string }
+  | { type: "thinking"; thinking: string }
+  | { type: "tool_use"; id: string; name: string; input: unknown }
+  | { type: "image"; source: { type: "base64"; media_type: string; data: string } }
+  | { type: "tool_result"; tool_use_id: string; content: WireBlock[]; is_error: boolean };
+type WireAssistant = {
+  id: string;
+  type: "message";
+  role: "assistant";
+  model: string;
+  content: WireBlock[];
+  stop_reason: string | null;
+  stop_sequence: null;
+  usage: WireUsage;
+};
+export type WireMessage =
+  | WireInit
+  | WireResult
+  | ({ type: "assistant"; message: WireAssistant } & Named)
+  | ({ type: "user"; message: { role: "user"; content: WireBlock[] }; timestamp: string } & Named)
+  | { type: "system"; subtype: "local_command_output"; content: string; session_id: string; uuid: string }
+  | { type: "system"; subtype: "informational"; content: string; level: string; session_id: string; uuid: string };
+
+const content = (parts: Content): WireBlock[] =>
+  parts.map((p) => (p.type === "text" ? p : { type: "image", source: { type: "base64", media_type: p.mimeType, data: p.data } }));
+
+function block(part: AssistantPart): WireBlock {
+  if (part.type === "text") return { type: "text", text: part.text };
+  if (part.type === "reasoning") return { type: "thinking", thinking: part.text };
+  return { type: "tool_use", id: part.callId, name: part.tool, input: part.input };
+}
+
+/**
+ * One line for each block of a reply, all with the id of the reply; one for a tool result; one for a system message. Prompts
+ * and attachments give none. `uuid` is called once for each line.
+ */
+export function wireMessages(message: Message, session: string, uuid: () => string): WireMessage[] {
+  const named = (): Named => ({ parent_tool_use_id: null, session_id: session, uuid: uuid() });
+  switch (message.role) {
+    case "assistant": {
+      const model = message.origin.by === "model" ? message.origin.model : "";
+      const last = message.content.length - 1;
+      return message.content.map((part, i) => ({
+        type: "assistant",
+        message: {
+          id: message.id,
+          type: "message",
+          role: "assistant",
+          model,
+          content: [block(part)],
+          stop_reason: i === last ? wireStop(message.stop) : null,
+          stop_sequence: null,
+          usage: wireUsage(message.usage),
+        },
+        ...named(),
+      }));
+    }
+    case "tool": {
+      const result: WireBlock = {
+        type: "tool_result",
+        tool_use_id: message.callId,
+        content: content(message.content),
+        is_error: message.outcome !== "ok",
+      };
+      return [{ type: "user", message: { role: "user", content: [result] }, timestamp: new Date(message.at).toISOString(), ...named() }];
+    }
+    case "system":
+      if (message.subtype === "command-output")
+        return [{ type: "system", subtype: "local_command_output", content: message.text, session_id: session, uuid: uuid() }];
+      return [{ type: "system", subtype: "informational", content: message.text, level: message.level, session_id: session, uuid: uuid() }];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,145 @@
+/** What is decided before a runtime starts: settings and flags put together, plugins found, nothing of theirs loaded. */
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import type { Candidate, Problem } from "@heddle/runtime";
+import { type Config, readConfig, type ScopedRule, withoutTools } from "./config/read.ts";
+import { type Credentials, credentials } from "./credentials.ts";
+import { FIRST_PARTY, firstParty } from "./first-party.ts";
+import type { Io } from "./io.ts";
+import type { SetupArgs } from "./options.ts";
+import { ripgrepPath } from "./ripgrep.ts";
+import { entryOf, thirdParty } from "./third-party.ts";
+
+export const DEFAULT_MODEL = "claude-sonnet-5-5";
+export const DEFAULT_PROVIDER = "anthropic";
+const GATES = "@heddle/permissions";
+
+/** What is fixed before a runtime starts. */
+export type Plan = {
+  config: Config;
+  cwd: string;
+  provider: string;
+  model: string;
+  permissionMode: string;
+  credentials: Credentials;
+  candidates: Candidate[];
+  /** About plugins that were not even read. */
+  problems: readonly Problem[];
+  withoutTools: string[];
+};
+/** What the demo changes. */
+export type Overrides = {
+  provider?: string;
+  model?: string;
+  /** Options of plugins, by package name. */
+  options?: Readonly<Record<string, unknown>>;
+  /** Read no settings files. */
+  bare?: boolean;
+};
+export function configOf(args: Pick<SetupArgs, "settings" | "trust">, io: Io, bare = false): Promise<Config> {
+  return readConfig({
+    cwd: io.cwd,
+    userDir: io.userDir,
+    env: io.env,
+    trust: args.trust,
+    ...(args.settings === undefined ? {} : { settings: args.settings }),
+    read: (path) => (!bare && existsSync(path) ? readFileSync(path, "utf8") : undefined),
+    realpath(path) {
+      try {
+        return realpathSync(path);
+      } catch {
+        return path;
+      }
+    },
+  });
+}
+
+/** Reads settings and finds plugins; runs none of their code. */
+export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Promise<Plan> {
+  const config = await configOf(args, io, over.bare);
+  const provider = over.provider ?? config.provider.name ?? DEFAULT_PROVIDER;
+  const found = credentials(config, io.env);
+  const deny: ScopedRule[] = [...config.rules.deny, ...flagRules(args.disallowedTools, "--disallowedTools", io.cwd)];
+  const allow: ScopedRule[] = [...config.rules.allow, ...flagRules(args.allowedTools, "--allowedTools", io.cwd)];
+  const permissionMode = args.permissionMode ?? config.permissionMode ?? "default";
+  const { rules, failClosed } = config;
+  const rg = ripgrepPath(io.env);
+  const chosen = ownOptions(config);
+  const options: Record<string, unknown> = {
+    "@heddle/permissions": {
+      home: io.userDir,
+      allow: allow.map(ruleText),
+      ask: rules.ask.map(ruleText),
+      deny: [...deny.map(ruleText), ...(failClosed ? [{ rule: "(unreadable settings)", source: "settings" }] : [])],
+    },
+    "@heddle/tools": rg ? { ripgrep: rg } : {},
+    "@heddle/context": {
+      home: io.userDir,
+      platform: process.platform,
+      ...(args.systemPrompt === undefined ? {} : { systemPrompt: args.systemPrompt }),
+      ...(args.appendSystemPrompt === undefined ? {} : { appendSystemPrompt: args.appendSystemPrompt }),
+    },
+    "@heddle/attachments": { home: io.userDir, deny: readPatterns(deny) },
+    "@heddle/provider-anthropic": { ...config.provider.options, ...found },
+    ...over.options,
+  };
+  const providers = new Set([provider === "replay" ? "@heddle/provider-anthropic" : "@heddle/provider-replay"]);
+  const disabled = new Set(config.disabledPlugins);
+  if (disabled.delete(GATES)) config.notices.push(`${GATES} cannot be switched off; "permissions" in the settings says what it allows`);
+  for (const [name, more] of Object.entries(chosen))
+    options[name] = { ...(options[name] as object | undefined), ...(more as object | undefined) };
+  const own = firstParty(options, new Set([...providers, ...disabled]));
+  const others = args.safe ? { candidates: [], problems: [] } : await thirdParty(config, io.cwd, io.userDir);
+  return {
+    config,
+    cwd: io.cwd,
+    provider,
+    model: over.model ?? args.model ?? (io.env["ANTHROPIC_MODEL"] || config.model) ?? DEFAULT_MODEL,
+    permissionMode,
+    credentials: found,
+    candidates: [...own, ...others.candidates.filter((c) => !disabled.has(c.id))],
+    problems: others.problems,
+    withoutTools: withoutTools(deny),
+  };
+}
+
+/** What the person should know of settings and plugins before anything runs. */
+export function noticesOf(plan: Plan): string[] {
+  const { config } = plan;
+  const userFile = join(config.home, "settings.json");
+  return [
+    ...config.notices,
+    ...(config.failClosed
+      ? ["a settings file that may hold deny rules cannot be read: every tool call is asked for until it is mended"]
+      : []),
+    ...(config.withheld.length > 0
+      ? [`not used: ${config.withheld.join("; ")}. --trust, or "trustedFolders" in ${userFile}, trusts this folder`]
+      : []),
+    ...plan.problems.map((p) => p.message),
+  ];
+}
+
+function flagRules(rules: readonly string[], from: string, dir: string): ScopedRule[] {
+  return rules.map((rule) => ({ rule, scope: "flag", from, dir }));
+}
+const ruleText = (r: ScopedRule): { rule: string; source: string } => ({
+  rule: typeof r.rule === "string" ? r.rule : `(${JSON.stringify(r.rule)})`,
+  source: r.from,
+});
+
+/** What `@file` must not bring in either. */
+const readPatterns = (deny: readonly ScopedRule[]): string[] =>
+  deny.flatMap((d) => (typeof d.rule === "string" ? (/^Read\((.+)\)$/.exec(d.rule.trim())?.[1] ?? []) : []));
+
+/** Options that the user's settings give to heddle's own plugins; a project may give none. */
+function ownOptions(config: Config): Record<string, unknown> {
+  const options: Record<string, unknown> = {};
+  config.plugins = config.plugins.filter(({ entry, scope }) => {
+    const named = entryOf(entry);
+    if (named.package === undefined || !FIRST_PARTY.includes(named.package)) return true;
+    if (scope === "user" || scope === "flag") options[named.package] = named.options;
+    else config.withheld.push(`options of ${named.package}: a project may not change heddle's own plugins`);
+    return false;
+  });
+  return options;
+}
