@@ -31,6 +31,7 @@ export function install(stdio = "inherit") {
     .update(readFileSync(join(root, "pnpm-lock.yaml")))
     .digest("hex");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === lock) return 0;
+  console.error("heddle: installing dependencies …");
   const code = pnpm(["install", "--frozen-lockfile", "--silent"], { stdio });
   if (code === 0) writeFileSync(stamp, lock);
   return code;

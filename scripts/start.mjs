@@ -1,44 +1,22 @@
 // `npm start [-- arguments]`: installs and builds what is out of date, then runs heddle. Node built-ins only, so that a fresh clone
 // needs nothing but Node. Without arguments, a terminal and a key it runs the demo.
 import { spawn, spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { install, root } from "./install.mjs";
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-const { packageManager } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const stamp = join(root, "node_modules", ".heddle-installed");
-
-function must(what, command, args, shell = false) {
-  // What the tools print goes to stderr: stdout is heddle's.
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2], shell });
-  if (status === 0) return;
-  console.error(`heddle: ${what} failed${error ? ` (${error.message})` : ""}: ${[command, ...args].join(" ")}`);
+// What the tools print goes to stderr: stdout is heddle's.
+const quiet = ["ignore", 2, 2];
+function must(what, code) {
+  if (code === 0) return;
+  console.error(`heddle: ${what} failed; what it printed stands above`);
   process.exit(1);
 }
 
-/** Changes when the lockfile or any package.json does. */
-function wanted() {
-  const folders = ["packages", "plugins", "apps", "test-fixtures"].flatMap((g) =>
-    existsSync(join(root, g)) ? readdirSync(join(root, g)).map((n) => join(root, g, n)) : [],
-  );
-  const files = ["pnpm-lock.yaml", "package.json", "pnpm-workspace.yaml"].map((f) => join(root, f));
-  const hash = createHash("sha256");
-  for (const file of [...files, ...folders.map((f) => join(f, "package.json"))].filter(existsSync)) hash.update(readFileSync(file));
-  return hash.digest("hex");
-}
-
-const now = wanted();
-if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== now) {
-  console.error("heddle: installing dependencies …");
-  must("installing", "npx", ["-y", packageManager, "install", "--frozen-lockfile", "--reporter=silent"], process.platform === "win32");
-  writeFileSync(stamp, now);
-}
+must("installing the dependencies", install(quiet));
 const { stale, built } = await import("../apps/cli/stale.mjs");
 if (stale()) {
   console.error("heddle: building …");
-  must("building", process.execPath, [join(root, "apps", "cli", "build.mjs")]);
+  must("building", spawnSync(process.execPath, [join(root, "apps", "cli", "build.mjs")], { cwd: root, stdio: quiet }).status);
 }
 
 const args = process.argv.slice(2);

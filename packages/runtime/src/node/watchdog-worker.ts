@@ -5,6 +5,9 @@ export const BEAT = 0;
 export const LIVE = 1;
 export const CURRENT = 2;
 
+/** The key of a global function that tells which async context is entered. */
+export const ENTERED = "heddle.watchdog.entered";
+
 export const WORKER = `
 "use strict";
 const { Session } = require("node:inspector");
@@ -16,6 +19,7 @@ parentPort.on("message", (more) => {
 });
 const TICK = 50;
 const PAUSE_MS = 500;
+const LEAVE = "globalThis[Symbol.for('${ENTERED}')]() === asyncId && emitAfter(asyncId)";
 const LEAVE_ALL = \`(() => {
   const was = process.noDeprecation;
   process.noDeprecation = true;
@@ -67,10 +71,11 @@ async function end(ms) {
     else if (Atomics.load(cells, ${BEAT}) === beat) plugin = Atomics.load(cells, ${CURRENT}); // in native code, where nothing pauses
     if (plugin >= 0) {
       // What is ended has no chance to leave the async contexts that Node entered for it, and Node dies of a stack that does not add
-      // up. Each function of Node that enters one knows it by these names; in all others this is an error without effect. Older Nodes
-      // enter some from C++ too, and have a function to leave all; newer ones have neither.
+      // up. Each function of Node that enters one knows it by these names; in all others this is an error without effect. A loop of
+      // Node may still show the context of its last round, so only the one that is entered is left. Older Nodes enter some from C++
+      // too, and have a function to leave all; newer ones have neither.
       for (const { callFrameId } of (frames || []).filter((f) => urlOf(f).startsWith("node:internal/")))
-        void post("Debugger.evaluateOnCallFrame", { callFrameId, expression: "emitAfter(asyncId)", silent: true });
+        void post("Debugger.evaluateOnCallFrame", { callFrameId, expression: LEAVE, silent: true });
       if (frames) void post("Runtime.evaluate", { expression: LEAVE_ALL, silent: true });
       void post("Runtime.terminateExecution");
     }

@@ -1,11 +1,12 @@
 /** Ends code of others that blocks the thread: a loop without an end in a plugin costs a second, not the session. */
+import { executionAsyncId } from "node:async_hooks";
 import { realpathSync } from "node:fs";
 import inspector from "node:inspector";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { PluginId, Watch } from "@heddle/kernel";
 import type { Watchdog } from "../types.ts";
-import { BEAT, CURRENT, LIVE, WORKER } from "./watchdog-worker.ts";
+import { BEAT, CURRENT, ENTERED, LIVE, WORKER } from "./watchdog-worker.ts";
 
 /** `stallMs`: how long the thread may be blocked by a plugin before it is stopped. Default 1,000. */
 export type WatchdogOptions = { readonly stallMs?: number };
@@ -77,6 +78,7 @@ export function nodeWatchdog(o: WatchdogOptions = {}): Watchdog {
 
   const begin = (): void => {
     Atomics.store(cells, CURRENT, -1);
+    Object.assign(globalThis, { [Symbol.for(ENTERED)]: executionAsyncId }); // for the inspector, which sees globals only
     const made = new Worker(WORKER, { eval: true, execArgv: [], workerData: { cells, folders, stallMs: o.stallMs ?? 1_000 } });
     made.on("message", ({ plugin, ms }: { plugin: number; ms: number }) => stopped(ids[plugin]!, ms));
     made.on("error", () => {
