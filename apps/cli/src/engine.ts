@@ -62,10 +62,10 @@ function warming(host: Host): Host {
 
 /** Throws when there is no model to talk to. */
 export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io, as: OpenAs): Promise<Engine> {
-  const plan = await planOf(args, io, as.over);
+  const resume = args.continue ? "latest" : args.resume;
+  const plan = await planOf(args, io, { ...as.over, prewarm: resume === undefined });
   if (!as.offline && plan.provider === DEFAULT_PROVIDER && !reachable(plan.credentials)) throw noModel();
   const runtime = await runtimeOf(plan, args);
-  const resume = args.continue ? "latest" : args.resume;
   const session = await runtime.open({
     headless: as.headless,
     ...(resume === undefined ? {} : { resume }),
@@ -91,7 +91,7 @@ export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io,
 
 function initOf(plan: Plan, runtime: Runtime, session: Session, uuid: string): WireInit {
   const names = (point: string): string[] =>
-    runtime.plugins.flatMap((p) => p.contributes.filter((c) => c.point === point).map((c) => c.name));
+    runtime.plugins.flatMap((p) => p.contributes.filter((c) => c.point === point && !c.hidden).map((c) => c.name));
   return {
     type: "system",
     subtype: "init",

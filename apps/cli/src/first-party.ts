@@ -11,15 +11,15 @@ import tools from "@heddle/tools/package.json" with { type: "json" };
 
 type Package = { name: string; version: string; heddle: unknown };
 const FROM = "built in";
-/** Gates first: a start without them would let everything through, so it fails instead. */
+/** A start without them would let everything through, so it fails instead. */
 const ESSENTIAL = new Set(["@heddle/permissions"]);
 
 const LIST: readonly { is: Package; load(): Promise<{ default: unknown }> }[] = [
+  { is: context, load: () => import("@heddle/context") }, // first, since git takes longest of all that a start needs
   { is: permissions, load: () => import("@heddle/permissions") },
   { is: inputPipeline, load: () => import("@heddle/input-pipeline") },
   { is: commands, load: () => import("@heddle/commands") },
   { is: tools, load: () => import("@heddle/tools") },
-  { is: context, load: () => import("@heddle/context") },
   { is: attachments, load: () => import("@heddle/attachments") },
   { is: anthropic, load: () => import("@heddle/provider-anthropic") },
   { is: replay, load: () => import("@heddle/provider-replay") },

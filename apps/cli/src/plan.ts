@@ -29,6 +29,8 @@ export type Plan = {
 };
 /** What the demo changes. */
 export type Overrides = {
+  /** A new session begins at once: what it will need of the folder can be read meanwhile. */
+  prewarm?: boolean;
   provider?: string;
   model?: string;
   /** Options of plugins, by package name. */
@@ -76,6 +78,7 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
     "@heddle/context": {
       home: io.userDir,
       platform: process.platform,
+      ...(over.prewarm ? { prewarm: io.cwd } : {}),
       ...(args.systemPrompt === undefined ? {} : { systemPrompt: args.systemPrompt }),
       ...(args.appendSystemPrompt === undefined ? {} : { appendSystemPrompt: args.appendSystemPrompt }),
     },

@@ -1,25 +1,35 @@
 import type { AttachmentMessage } from "@heddle/kernel";
+import {
+  type Inputs,
+  ownPlugin,
+  pluginOf,
+  type RunOptions,
+  runTurnWith,
+  type TestFiles,
+  type TestHostOptions,
+  testHost,
+} from "@heddle/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import manifest from "../package.json" with { type: "json" };
+import packageJson from "../package.json" with { type: "json" };
 import plugin, { type FileData } from "../src/index.ts";
-import { type Files, host, memoryFs, type Play } from "./harness.ts";
 
-type More = Partial<Play> & { readonly deny?: readonly string[]; readonly home?: string };
+type More = RunOptions & Pick<TestHostOptions, "at" | "fails"> & { readonly deny?: readonly string[]; readonly home?: string };
 
-async function attach(input: string, files: Files, { deny, home, ...more }: More = {}) {
+async function attach(input: Inputs, files: TestFiles, { deny, home, at, fails, plugins = [], ...more }: More = {}) {
   const options = { ...(deny ? { deny } : {}), ...(home ? { home } : {}) };
-  const turn = await host({ plugin, manifest: manifest.heddle, fs: memoryFs(files), options, ...more });
-  const { state } = await turn({ input });
-  expect(state.outcome).toEqual({ kind: "completed" });
-  const made = state.added.filter((m): m is AttachmentMessage => m.role === "attachment");
+  const host = testHost({ files, ...(at === undefined ? {} : { at }), ...(fails ? { fails } : {}) });
+  const own = ownPlugin(plugin, packageJson, options);
+  const { outcome, messages } = await runTurnWith({ plugins: [...plugins, own], replies: ["ok"], input, host, cwd: "/w", ...more });
+  expect(outcome).toEqual({ kind: "completed" });
+  const made = messages.filter((m): m is AttachmentMessage => m.role === "attachment");
   return made.map((m) => ({
     kind: m.kind,
     data: m.data as FileData,
     text: m.content.map((p) => (p.type === "text" ? p.text : "")).join(""),
   }));
 }
-const paths = async (input: string, files: Files, more?: More): Promise<string[]> =>
+const paths = async (input: string, files: TestFiles, more?: More): Promise<string[]> =>
   (await attach(input, files, more)).map((a) => a.data.path + (a.data.kind === "reference" ? ` (${a.data.why})` : ""));
 
 const A = { "/w/src/a.ts": "one\ntwo\nthree\n" };
@@ -76,20 +86,21 @@ describe("a mentioned file", () => {
   });
 
   it("is not sent again in later turns and steps", async () => {
-    const turn = await host({ plugin, manifest: manifest.heddle, fs: memoryFs(A), options: {} });
-    const first = await turn({ input: "@src/a.ts" });
-    const second = await turn({ input: "and now?", history: first.state.added });
-    expect(second.state.added.map((m) => m.role)).toEqual(["user", "assistant"]);
+    const calls = [{ tool: "Gone", input: {} }];
+    const plugins = [ownPlugin(plugin, packageJson)];
+    const input = ["@src/a.ts", "and now?"];
+    const { messages } = await runTurnWith({ plugins, replies: [{ calls }, "ok", "ok"], input, files: A, cwd: "/w" });
+    expect(messages.map((m) => m.role)).toEqual(["user", "attachment", "assistant", "tool", "assistant", "user", "assistant"]);
   });
 
   it("counts as read for the tools that ask, and what is only named does not", async () => {
     const seen: unknown[] = [];
     const saw = (session: string, real: string, bytes: Uint8Array, how: unknown): void =>
       void seen.push([session, real, bytes.length, how]);
-    const services = new Map([["heddle.files", { saw }]]);
+    const plugins = [pluginOf("tools", {}, { provides: { "heddle.files": { saw } } })];
     const files = { ...A, "/w/link": { link: "src/a.ts" }, "/w/bin": Uint8Array.of(0), "/w/.env": "KEY", "/x": "out" };
-    await attach("@link#L1 @bin @.env @/x @src", files, { services, now: 7, deny: [".env"] });
-    expect(seen).toEqual([["s", "/w/src/a.ts", 14, { at: 7, by: "read", text: "one\ntwo\nthree\n" }]]);
+    await attach("@link#L1 @bin @.env @/x @src", files, { plugins, at: 7, deny: [".env"] });
+    expect(seen).toEqual([[expect.stringMatching(/^session-/), "/w/src/a.ts", 14, { at: 7, by: "read", text: "one\ntwo\nthree\n" }]]);
   });
 
   it("is rendered to the same bytes from the same data", async () => {
@@ -138,9 +149,7 @@ describe("what is a mention", () => {
     [{ source: "system" }, 0],
     [{ source: "repl", isMeta: true }, 0],
   ] as const)("is looked for in what a person wrote, not in what heddle says: %j", async (more, count) => {
-    const turn = await host({ plugin, manifest: manifest.heddle, fs: memoryFs(A), options: {} });
-    const { state } = await turn({ input: { text: "@src/a.ts", ...more } });
-    expect(state.added.filter((m) => m.role === "attachment").length).toBe(count);
+    expect(await attach({ text: "@src/a.ts", ...more }, A)).toHaveLength(count);
   });
 
   it("is looked for fifty times at most", async () => {
@@ -232,8 +241,13 @@ describe("what is only named", () => {
     );
   });
 
-  it("what is inside the workspace when the working directory is a link", async () => {
-    expect(await paths("@a", { "/real/a": "a", "/w": { link: "/real" } })).toEqual(["/w/a"]);
+  it("what is inside the workspace when one of its folders is a link", async () => {
+    const files = { "/real/a": "a", "/w": { link: "/real" } };
+    const calls: string[] = [];
+    // the runtime cannot follow the link when it starts, so that the working directory stays one
+    const fails = (call: string): string | undefined => (call === "realpath" && calls.push(call) === 1 ? "EIO" : undefined);
+    expect(await paths("@a", files, { fails })).toEqual(["/w/a"]);
+    expect(await paths("@/w/a", files, { cwd: "/x", directories: ["/w"] })).toEqual(["/w/a"]);
   });
 });
 

@@ -1,7 +1,7 @@
 /** The state of the git repository at the start of the session, read with programs of the repository's own configuration kept off. */
 import { join } from "node:path";
-import { type CallContext, type FileSystem, FS, PROCESS, wellFormed } from "@heddle/kernel/plugin";
-import { findRepository, type Repository, readText } from "./repository.ts";
+import { type FileSystem, type Processes, wellFormed } from "@heddle/kernel/plugin";
+import { findRepository, headOf, mainOf, type Repository, readText } from "./repository.ts";
 
 /** What all git calls may take together, in milliseconds: the first request never waits longer. */
 export const GIT_DEADLINE_MS = 300;
@@ -23,36 +23,46 @@ const ENV = { GIT_TERMINAL_PROMPT: "0", GIT_NO_LAZY_FETCH: "1" };
 
 type Answer = { readonly is: "ok" | "failed"; readonly out: string } | { readonly is: "late" | "not-started" | "unsafe" };
 
+export type Git = {
+  readonly cwd: string;
+  readonly fs: FileSystem;
+  readonly processes: Processes;
+  readonly signal?: AbortSignal;
+  readonly log: (line: string) => void;
+};
+
 /** Undefined outside a repository, and where there is no git. Takes at most {@link GIT_DEADLINE_MS}. */
-export async function gitStatus(ctx: CallContext): Promise<string | undefined> {
+export async function gitStatus(at: Git): Promise<string | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<{ readonly is: "late" }>((resolve) => {
     timer = setTimeout(() => resolve({ is: "late" }), GIT_DEADLINE_MS);
   });
   try {
-    const fs = ctx.capability(FS);
-    const repository = await Promise.race([findRepository(fs, ctx.session.cwd), late]);
+    const { fs } = at;
+    const repository = await Promise.race([findRepository(fs, at.cwd), late]);
     if (!repository) return undefined;
     if ("is" in repository) return section([`The folder gave no answer within ${GIT_DEADLINE_MS} ms.`]);
-    const ask = (...args: string[]): Promise<Answer> => Promise.race([git(ctx, args), late]);
+    const ask = (...args: string[]): Promise<Answer> => Promise.race([git(at, args), late]);
     const status = (): Promise<Answer> => ask("status", "--short", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames");
-    const [branch, refs, log, work] = await Promise.all([
-      ask("symbolic-ref", "--quiet", "--short", "HEAD"),
-      ask("for-each-ref", "--format=%(refname) %(symref)", "refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"),
+    // two programs only: each costs the start some milliseconds, and files tell the names
+    const [branch, main, log, work] = await Promise.all([
+      Promise.race([headOf(fs, repository), late]).then((name): Answer | Promise<Answer> =>
+        typeof name === "object" ? name : name === undefined ? ask("symbolic-ref", "--quiet", "--short", "HEAD") : headAnswer(name),
+      ),
+      Promise.race([mainOf(fs, repository), late]),
       ask("log", "--max-count=5", "--no-ext-diff", "--no-color", "--no-decorate", "--format=%h %s"),
       Promise.race([runsPrograms(fs, repository), late]).then((it): Answer | Promise<Answer> => {
         if (typeof it === "object") return it;
         return it ? { is: "unsafe" } : status();
       }),
     ]);
-    if ([branch, refs, log, work].some((a) => a.is === "not-started")) {
-      ctx.log("git could not be started: the system prompt says nothing of the repository");
+    if ([branch, log, work].some((a) => a.is === "not-started")) {
+      at.log("git could not be started: the system prompt says nothing of the repository");
       return undefined;
     }
-    const main = mainOf(refs);
     return section([
       branchOf(branch, log),
-      ...(main ? [`Main branch: ${clean(main)}`] : []),
+      ...(typeof main === "string" ? [`Main branch: ${clean(main)}`] : []),
       ...(repository.main ? [`Worktree of: ${clean(repository.main)}`] : []),
       statusOf(work),
       logOf(log, branch),
@@ -62,15 +72,15 @@ export async function gitStatus(ctx: CallContext): Promise<string | undefined> {
   }
 }
 
-async function git(ctx: CallContext, args: readonly string[]): Promise<Answer> {
+async function git(at: Git, args: readonly string[]): Promise<Answer> {
   try {
-    const ran = await ctx.capability(PROCESS).run({
+    const ran = await at.processes.run({
       command: "git",
       args: ["--no-pager", "--no-optional-locks", ...SWITCHES, ...args],
-      cwd: ctx.session.cwd,
+      cwd: at.cwd,
       env: ENV,
       timeoutMs: GIT_DEADLINE_MS,
-      signal: ctx.signal,
+      ...(at.signal ? { signal: at.signal } : {}),
     });
     if (ran.ended !== "exit") return { is: "late" };
     return { is: ran.exitCode === 0 ? "ok" : "failed", out: ran.stdout };
@@ -84,6 +94,9 @@ async function runsPrograms(fs: FileSystem, { gitDir, commonDir }: Repository): 
   const own = await Promise.all([join(commonDir, "config"), join(gitDir, "config.worktree")].map((path) => readText(fs, path)));
   return own.some((text) => /\[(filter|include)/i.test(text));
 }
+
+/** A detached HEAD names no branch. */
+const headAnswer = (name: string): Answer => (name === "" ? { is: "failed", out: "" } : { is: "ok", out: name });
 
 const section = (lines: readonly string[]): string =>
   [
@@ -100,13 +113,6 @@ function branchOf(branch: Answer, log: Answer): string {
   if (branch.is === "late") return `Branch: unknown, ${noAnswer}`;
   const commit = log.is === "ok" ? log.out.split(" ", 1)[0] : "";
   return commit ? `Branch: none, HEAD is detached at ${clean(commit)}` : "Branch: none that git can name";
-}
-
-function mainOf(refs: Answer): string | undefined {
-  if (refs.is !== "ok") return undefined;
-  const names = new Map(refs.out.split("\n").map((line) => line.split(" ") as [string, string | undefined]));
-  const remote = names.get("refs/remotes/origin/HEAD")?.replace("refs/remotes/origin/", "");
-  return remote || ["main", "master"].find((name) => names.has(`refs/heads/${name}`));
 }
 
 function statusOf(work: Answer): string {

@@ -36,3 +36,23 @@ export async function readText(fs: FileSystem, path: string): Promise<string> {
     return "";
   }
 }
+
+/** The branch that is checked out; "" when HEAD is detached; undefined where only git itself can tell (another store for refs). */
+export async function headOf(fs: FileSystem, { gitDir }: Repository): Promise<string | undefined> {
+  const head = (await readText(fs, join(gitDir, "HEAD"))).trim();
+  const name = /^ref: refs\/heads\/(.+)$/.exec(head)?.[1];
+  if (name === ".invalid") return undefined;
+  return name ?? (/^[0-9a-f]{40,64}$/.test(head) ? "" : undefined);
+}
+
+/** The branch that the remote calls its own, else `main` or `master` where there is one. */
+export async function mainOf(fs: FileSystem, { commonDir }: Repository): Promise<string | undefined> {
+  const remote = /^ref: refs\/remotes\/origin\/(.+)$/.exec((await readText(fs, join(commonDir, "refs/remotes/origin/HEAD"))).trim());
+  if (remote) return remote[1];
+  const packed = await readText(fs, join(commonDir, "packed-refs"));
+  for (const name of ["main", "master"]) {
+    const loose = await fs.stat(join(commonDir, "refs/heads", name)).catch(() => undefined);
+    if (loose?.kind === "file" || packed.includes(` refs/heads/${name}\n`)) return name;
+  }
+  return undefined;
+}

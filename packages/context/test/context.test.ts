@@ -1,13 +1,13 @@
+import { ownPlugin, runTurnWith, type TestFiles, testHost } from "@heddle/testkit";
 import { describe, expect, it } from "vitest";
-import manifest from "../package.json" with { type: "json" };
+import packageJson from "../package.json" with { type: "json" };
 import plugin from "../src/index.ts";
-import { type Files, host, memoryFs } from "./harness.ts";
 
 const NOON = new Date(2026, 10, 30, 12).getTime();
 
-async function prefix(files: Files, options: unknown, more: { cwd?: string; directories?: readonly string[] } = {}) {
-  const turn = await host({ plugin, manifest: manifest.heddle, fs: memoryFs(files), options, now: NOON, ...more });
-  const { requests, logs } = await turn();
+async function prefix(files: TestFiles, options: unknown, more: { cwd?: string; directories?: readonly string[] } = {}) {
+  const plugins = [ownPlugin(plugin, packageJson, options)];
+  const { requests, logs } = await runTurnWith({ plugins, replies: ["ok"], host: testHost({ files, at: NOON }), cwd: "/w", ...more });
   const { system, context } = requests[0]!.prefix;
   const byName = Object.fromEntries([...system, ...context].map((p) => [p.name, p.text]));
   return { names: { system: system.map((p) => p.name), context: context.map((p) => p.name) }, byName, logs };

@@ -1,17 +1,17 @@
 import { wellFormed } from "@heddle/kernel";
+import { ownPlugin, runTurnWith, type TestFiles } from "@heddle/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import manifest from "../package.json" with { type: "json" };
+import packageJson from "../package.json" with { type: "json" };
 import plugin from "../src/index.ts";
-import { type Files, host, memoryFs } from "./harness.ts";
 
 const HOME = "/home/u";
 
-async function read(files: Files, cwd = "/w", home?: string): Promise<{ text: string; paths: string[]; logs: readonly string[] }> {
-  const turn = await host({ plugin, manifest: manifest.heddle, fs: memoryFs(files), cwd, options: home ? { home } : {} });
-  const { requests, logs } = await turn();
+async function read(files: TestFiles, cwd = "/w", home?: string): Promise<{ text: string; paths: string[]; logs: string[] }> {
+  const plugins = [ownPlugin(plugin, packageJson, home ? { home } : {})];
+  const { requests, logs } = await runTurnWith({ plugins, replies: ["ok"], files, cwd });
   const text = requests[0]!.prefix.context.find((p) => p.name === "instructions")?.text ?? "";
-  return { text, paths: [...text.matchAll(/<instructions path="(.*)">/g)].map((m) => m[1]!), logs };
+  return { text, paths: [...text.matchAll(/<instructions path="(.*)">/g)].map((m) => m[1]!), logs: logs.map((l) => l.text) };
 }
 const count = (text: string, word: string): number => text.split(word).length - 1;
 
@@ -104,7 +104,7 @@ describe("where instruction files are found", () => {
 });
 
 describe("a worktree within its repository", () => {
-  const files = (rule: string): Files => ({
+  const files = (rule: string): TestFiles => ({
     "/top/CLAUDE.md": "above",
     "/top/repo/.git/HEAD": "x",
     "/top/repo/.git/worktrees/x/commondir": "../..",

@@ -1,10 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are shell
+import { testHost } from "@heddle/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decide, type Mode, type RuleTexts, readRules } from "../src/index.ts";
-import { PROJECT, rules } from "./harness.ts";
+import { PROJECT, rules } from "./calls.ts";
 
-const fs = PROJECT({ "/proj/link": { link: "/home/dev/.ssh" }, "/proj/alias.txt": { link: ".env" } });
+const { fs } = testHost({ files: { ...PROJECT, "/proj/link": { link: "/home/dev/.ssh" }, "/proj/alias.txt": { link: ".env" } } });
 async function judge(
   command: string,
   texts: Parameters<typeof rules>[0] = {},

@@ -1,7 +1,9 @@
+import { type TestFiles, testHost } from "@heddle/testkit";
 import { describe, expect, it } from "vitest";
-import { PROJECT, rules, run } from "./harness.ts";
+import { PROJECT, rules, run } from "./calls.ts";
 
-const fs = PROJECT({
+const files: TestFiles = {
+  ...PROJECT,
   "/proj/link": { link: "/home/dev/.ssh" },
   "/proj/alias": { link: ".env" },
   "/proj/in": { link: "src" },
@@ -11,10 +13,16 @@ const fs = PROJECT({
   "/proj-evil/x": "",
   "/home/dev/p": { link: "/proj" },
   "/proj/[2024] x/a.md": "",
-});
+};
 type Case = [tool: "Read" | "Write", path: string, texts: Parameters<typeof rules>[0], say: "allow" | "ask" | "deny"];
 async function say(tool: string, file_path: string, texts: Parameters<typeof rules>[0] = {}, mode = "default", more: object = {}) {
-  const ran = await run({ call: { tool, input: { file_path } }, options: rules(texts, more), mode, fs, directories: ["/data"] });
+  const ran = await run({
+    call: { tool, input: { file_path } },
+    options: rules(texts, more),
+    mode,
+    host: testHost({ files }),
+    directories: ["/data"],
+  });
   return ran.asked.length > 0 ? "ask" : ran.decision.say;
 }
 

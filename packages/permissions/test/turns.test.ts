@@ -1,5 +1,6 @@
+import { testHost } from "@heddle/testkit";
 import { describe, expect, it } from "vitest";
-import { PROJECT, rules, run } from "./harness.ts";
+import { PROJECT, rules, run } from "./calls.ts";
 
 const bash = (command: string) => ({ tool: "Bash", input: { command } });
 const read = (file_path: string) => ({ tool: "Read", input: { file_path } });
@@ -188,8 +189,7 @@ describe("a search", () => {
 });
 
 it("denies when the file system cannot be asked", async () => {
-  const fs = PROJECT();
-  const broken = { ...fs, realpath: () => Promise.reject(Object.assign(new Error("EIO: bad disk"), { code: "EIO" })) };
-  const ran = await run({ call: read("/proj/README.md"), fs: broken });
-  expect(ran.asked).toEqual(["/proj/README.md cannot be resolved (EIO: bad disk)"]);
+  const host = testHost({ files: PROJECT, fails: (call) => (call === "realpath" ? "EIO" : undefined) });
+  const ran = await run({ call: read("/proj/README.md"), host });
+  expect(ran.asked).toEqual(['/proj/README.md cannot be resolved (EIO: realpath "/proj/README.md")']);
 });

@@ -2,7 +2,7 @@
 import { CAPABILITIES, type PointId } from "@heddle/kernel";
 import * as z from "zod";
 
-const names = z.array(z.string().regex(/^[A-Za-z][A-Za-z0-9]*([.:/_-][A-Za-z0-9]+)*$/, "words joined by - _ . : or /")).default([]);
+const names = z.array(z.string().regex(/^[A-Za-z][A-Za-z0-9_]*([.:/-][A-Za-z0-9_]+)*$/, "words joined by - _ . : or /")).default([]);
 const contributes = {
   classifiers: names,
   commands: names,

@@ -98,7 +98,8 @@ export type PluginInfo = {
   readonly dir?: string;
   readonly skills?: readonly string[];
   readonly commands?: readonly string[];
-  readonly contributes: readonly { readonly point: string; readonly name: string }[];
+  /** `hidden`: not for lists that a person chooses from. */
+  readonly contributes: readonly { readonly point: string; readonly name: string; readonly hidden?: true }[];
 };
 
 export type TurnResult = {

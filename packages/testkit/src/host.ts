@@ -24,9 +24,10 @@ export function testHost({ files = {}, cwd = "/project", fails, ...more }: TestH
   for (const [name, file] of Object.entries(files)) {
     const path = posix.resolve(cwd, name);
     if (typeof file === "object" && "link" in file) links[path] = posix.resolve(posix.dirname(path), file.link);
-    else if (typeof file === "object" && "special" in file) special.add(path);
-    else contents[path] = file;
-    if (special.has(path)) contents[path] = "";
+    else if (typeof file === "object" && "special" in file) {
+      special.add(path);
+      contents[path] = "";
+    } else contents[path] = file;
   }
   const host = memoryHost({ ...more, files: contents, links });
   const { fs } = host;

@@ -77,7 +77,7 @@ export async function startWith(o: StartOptions = {}): Promise<TestRuntime> {
   const { replies = [], cwd = "/project", stateDir = "/state" } = o;
   const model = "candidate" in replies ? replies : scriptedModel(replies);
   const given = o.host ?? testHost({ cwd, files: o.files ?? {} });
-  const host = o.stateDir === undefined ? keepingNothing(given) : given;
+  const host = o.stateDir === undefined ? withOwnStorage(given) : given;
   const runtime = await createRuntime({
     provider: "script",
     model: "scripted",
@@ -141,7 +141,8 @@ const { setImmediate: nextRound } = globalThis; // a test may put fake timers in
 /** No turn waits for subscribers and observers: this gives them a round of the event loop. */
 const soon = (): Promise<void> => new Promise((resolve) => nextRound(resolve));
 
-function keepingNothing(host: Host): Host {
+/** Leaves the disk of a real host alone. */
+function withOwnStorage(host: Host): Host {
   const { fs, processes, watchdog } = host;
   const { storage } = memoryHost();
   return { now: () => host.now(), id: (kind) => host.id(kind), fs, processes, storage, ...(watchdog ? { watchdog } : {}) };
@@ -152,8 +153,7 @@ function keep(host: Host, stateDir: string | null, history: readonly Message[]):
   if (stateDir === null) throw new Error("a history needs a state folder; leave stateDir out, and it is in memory");
   const id = host.id("session");
   const log = host.storage.openAppend(`${stateDir}/projects/history/${id}.jsonl`);
-  for (const message of history)
-    log.append(`${JSON.stringify({ type: "message.added", message, at: message.at, turn: null, step: 0 })}\n`);
+  for (const message of history) log.append(`${JSON.stringify({ type: "message.added", message, at: message.at, turn: null, step: 0 })}\n`);
   log.close();
   return id;
 }

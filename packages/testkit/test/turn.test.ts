@@ -1,6 +1,6 @@
-import { type CallContext, type Contributions, defineTool, FS, z } from "@heddle/kernel/plugin";
+import { type CallContext, type Contributions, definePlugin, defineTool, FS, service, z } from "@heddle/kernel/plugin";
 import { describe, expect, it } from "vitest";
-import { plugin, type Reply, runTurnWith, scriptedModel } from "../src/index.ts";
+import { ownPlugin, plugin, pluginOf, type Reply, runTurnWith, scriptedModel, startWith, testHost } from "../src/index.ts";
 
 const echo = defineTool({
   name: "Echo",
@@ -76,6 +76,95 @@ describe("runTurnWith", () => {
     const ran = await runTurnWith({ plugins: [good, bad], replies: ["Hi."], files: { "a.txt": "from the file" } });
     expect(ran.requests[0]?.prefix.system).toEqual([{ plugin: "good", name: "files", text: "from the file" }]);
     expect(ran.problems.map((p) => [p.plugin, p.stage])).toEqual([["bad", "contributes"]]);
+  });
+});
+
+describe("what comes back", () => {
+  it("holds asks, decisions, log lines, and what the person was shown", async () => {
+    const asking = pluginOf("asking", {
+      attachments: [
+        {
+          name: "mood",
+          when: "turn",
+          schema: z.object({}),
+          render: () => "good",
+          async collect(ctx) {
+            ctx.log(`${ctx.session.permissionMode} in ${ctx.session.directories}`);
+            await ctx.ask("How are you?");
+            return [{}];
+          },
+        },
+      ],
+      admission: [
+        {
+          name: "polite",
+          admit: ([part]) => (part?.type === "text" && part.text === "now" ? { say: "block", why: "Say please." } : { say: "pass" }),
+        },
+      ],
+    });
+    const ran = await runTurnWith({
+      plugins: [asking, echoing],
+      replies: [callEcho, "Done."],
+      input: ["go", "now"],
+      answers: (ask) => (ask.kind === "question" ? { kind: "text", text: "fine" } : { kind: "allow" }),
+      permissionMode: "plan",
+      directories: ["/data"],
+    });
+    expect(ran.asks.map((ask) => (ask.kind === "question" ? ask.text : ask.call.tool))).toEqual(["How are you?", "Echo"]);
+    expect(ran.decisions).toEqual([{ callId: "call-1", tool: "Echo", say: "allow", by: "user" }]);
+    expect(ran.logs).toEqual([{ plugin: "asking", text: "plan in /data" }]);
+    expect([ran.outcome, ran.added.map((m) => m.role), ran.shown]).toEqual([
+      { kind: "blocked", why: "Say please." },
+      ["system"],
+      ["Say please."],
+    ]);
+    expect(ran.messages.map((m) => m.role)).toEqual(["user", "attachment", "assistant", "tool", "assistant", "system"]);
+  });
+
+  it("is of the one run where a session has several", async () => {
+    const runtime = await startWith({ replies: ["One.", "Two.", "Three."] });
+    const session = await runtime.open();
+    const first = await session.run();
+    const second = await session.run();
+    const other = await (await runtime.open()).run();
+    expect(
+      [first, second, other].map((r) => [r.text, r.added.length, r.messages.length, r.requests.map((q) => q.messages.length)]),
+    ).toEqual([
+      ["One.", 2, 2, [1]],
+      ["Two.", 2, 4, [3]],
+      ["Three.", 2, 2, [1]],
+    ]);
+    expect(await runtime.dispose()).toEqual([]);
+  });
+});
+
+describe("a session that goes on", () => {
+  it("is resumed from the state folder of the host, or has a history that is given", async () => {
+    const o = { host: testHost(), stateDir: "/state", replies: ["Yes."] };
+    const first = await runTurnWith(o);
+    const resumed = await runTurnWith({ ...o, resume: "latest" });
+    expect(resumed.messages.slice(0, 2)).toEqual(first.messages);
+    const given = await runTurnWith({ host: o.host, replies: ["Yes."], history: first.messages });
+    expect([given.messages.length, given.requests[0]?.messages.length, given.refused]).toEqual([4, 3, []]);
+    await expect(runTurnWith({ stateDir: null, history: first.messages })).rejects.toThrow("leave stateDir out");
+  });
+});
+
+describe("plugins of a test", () => {
+  it("provide services, and the one under test has its options and has to start", async () => {
+    const mood = service<string>("acme.mood");
+    const definition = definePlugin({
+      options: z.strictObject({ loud: z.boolean() }),
+      setup: ({ options }) => ({
+        systemPrompt: [{ name: "mood", placement: "system", build: (ctx) => `${ctx.use(mood)}${options.loud ? "!" : ""}` }],
+      }),
+    });
+    const heddle = { manifest: 1, api: "^1.0.0", main: "./dist/index.js", contributes: { systemPrompt: ["mood"] } };
+    const own = (options: unknown) => ownPlugin(definition, { name: "acme", version: "1.0.0", heddle }, options);
+    const plugins = [own({ loud: true }), pluginOf("moods", {}, { provides: { "acme.mood": "happy" } })];
+    const ran = await runTurnWith({ plugins, replies: ["Hi."] });
+    expect(ran.requests[0]?.prefix.system).toEqual([{ plugin: "acme", name: "mood", text: "happy!" }]);
+    await expect(runTurnWith({ plugins: [own({ laud: true })] })).rejects.toThrow(/heddle cannot start:\nplugin "acme".*laud/s);
   });
 });
 

@@ -1,25 +1,18 @@
-import { type AssistantPart, defineTool, type Message, type ModelChunk, type Provider, z } from "@heddle/kernel";
+import { type AssistantPart, defineTool, type Message, type ModelChunk, z } from "@heddle/kernel";
+import { ownPlugin, pluginOf, type RunOptions, runTurnWith, startWith, testHost } from "@heddle/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import manifest from "../package.json" with { type: "json" };
+import packageJson from "../package.json" with { type: "json" };
 import plugin from "../src/index.ts";
 import { abstract, fill } from "../src/placeholders.ts";
-import { entry, host, memoryFs } from "./harness.ts";
 
-const Echo = defineTool({
-  name: "Echo",
-  description: "",
-  input: z.looseObject({}),
-  overlap: "shared",
-  effects: () => [],
-  run: () => "ok",
+const echo = pluginOf("echo", {
+  tools: [defineTool({ name: "Echo", description: "", input: z.looseObject({}), overlap: "shared", effects: () => [], run: () => "ok" })],
 });
-/** A provider that says what it is told to, reply by reply. */
-const scripted = (script: (readonly ModelChunk[])[]): Provider => ({
-  name: "live",
-  async *stream() {
-    yield* script.shift()!;
-  },
+const under = (options: unknown, o: RunOptions): RunOptions => ({
+  plugins: [ownPlugin(plugin, packageJson, options), echo],
+  cwd: "/w",
+  ...o,
 });
 const contents = (messages: readonly Message[]): (readonly AssistantPart[])[] =>
   messages.flatMap((m) => (m.role === "assistant" ? [m.content.map((p) => ("callId" in p ? { ...p, callId: "any" } : p))] : []));
@@ -38,11 +31,10 @@ const END: ModelChunk[] = [
 
 describe("the recorder", () => {
   it("writes each reply as a line, with the working directory as a placeholder", async () => {
-    const fs = memoryFs({});
-    const play = await host({ plugin, manifest: manifest.heddle, fs, options: { record: "out.jsonl" }, provider: "live" });
-    await play({ more: [entry("providers", scripted([CALLS, END])), entry("tools", Echo)] });
+    const host = testHost();
+    await runTurnWith(under({ record: "out.jsonl" }, { host, replies: [CALLS, END] }));
     expect(
-      fs
+      host
         .text("/w/out.jsonl")!
         .split("\n")
         .map((l) => (l === "" ? l : JSON.parse(l))),
@@ -62,68 +54,56 @@ describe("the recorder", () => {
   });
 
   it("makes a tape that gives the same replies, here and in another folder", async () => {
-    const fs = memoryFs({});
-    const options = { record: "/tape.jsonl", tape: "/tape.jsonl", vars: { x: "wrong" } };
-    const record = await host({ plugin, manifest: manifest.heddle, fs, options, provider: "live" });
-    const tools = [entry("tools", Echo)];
-    const live = scripted([CALLS, END, END]);
-    const one = (await record({ more: [entry("providers", live), ...tools] })).state.added;
-    const two = (await record({ more: [entry("providers", live), ...tools], history: one })).state.added;
-    const said = contents([...one, ...two]);
+    const host = testHost();
+    const options = { tape: "/tape.jsonl", vars: { x: "wrong" } };
+    const input = ["one", "two"];
+    const record = under({ ...options, record: "/tape.jsonl" }, { host, replies: [CALLS, END, END], input });
+    const said = contents((await runTurnWith(record)).messages);
     expect(said.length).toBe(3);
     for (const cwd of ["/w", "/else/where"]) {
-      const play = await host({
-        plugin,
-        manifest: manifest.heddle,
-        fs,
-        options: { ...options, record: undefined },
-        provider: "replay",
-        cwd,
-      });
-      const first = (await play({ more: tools })).state.added;
-      const second = (await play({ more: tools, history: first })).state.added;
+      const { messages } = await runTurnWith(under(options, { host, provider: "replay", cwd, input }));
       const moved = JSON.parse(JSON.stringify(said).replaceAll(/\/w(?=[/"])/g, cwd));
-      expect(contents([...first, ...second])).toEqual(moved);
+      expect(contents(messages)).toEqual(moved);
     }
   });
 
   it("goes on with the tape of a session that is resumed", async () => {
-    const fs = memoryFs({});
-    const session = { plugin, manifest: manifest.heddle, fs, options: { record: "t.jsonl" }, provider: "live" };
-    const history = (await (await host(session))({ more: [entry("providers", scripted([END]))] })).state.added;
-    await (await host({ ...session, ids: { n: 100 } }))({ more: [entry("providers", scripted([END]))], history });
-    expect(fs.text("/w/t.jsonl")).toBe('{"text":"Done\\n— 😀"}\n{"text":"Done\\n— 😀"}\n');
+    const host = testHost();
+    const o = under({ record: "t.jsonl" }, { host, stateDir: "/state", replies: [END] });
+    await runTurnWith(o);
+    await runTurnWith({ ...o, resume: "latest" });
+    expect(host.text("/w/t.jsonl")).toBe('{"text":"Done\\n— 😀"}\n{"text":"Done\\n— 😀"}\n');
   });
 
   it("gives another session of the same run a tape of its own", async () => {
-    const fs = memoryFs({});
-    const play = await host({ plugin, manifest: manifest.heddle, fs, options: { record: "t.jsonl" }, provider: "live" });
-    await play({ more: [entry("providers", scripted([END]))], sessionId: "main" });
-    await play({ more: [entry("providers", scripted([[{ type: "stop", stop: "refusal" }]]))], sessionId: "sub" });
-    expect([fs.text("/w/t.jsonl"), fs.text("/w/t.jsonl.sub")]).toEqual(['{"text":"Done\\n— 😀"}\n', '{"stop":"refusal"}\n']);
+    const host = testHost();
+    const runtime = await startWith(under({ record: "t.jsonl" }, { host, replies: [END, [{ type: "stop", stop: "refusal" }]] }));
+    await (await runtime.open()).run();
+    const sub = await runtime.open();
+    await sub.run();
+    expect([host.text("/w/t.jsonl"), host.text(`/w/t.jsonl.${sub.session.id}`)]).toEqual([
+      '{"text":"Done\\n— 😀"}\n',
+      '{"stop":"refusal"}\n',
+    ]);
   });
 
   it("watches nothing without the option", async () => {
-    const contributions = await plugin.setup({ options: { tape: "t" }, capability: () => memoryFs({}) } as never);
+    const contributions = await plugin.setup({ options: { tape: "t" }, capability: () => testHost().fs } as never);
     expect(contributions.observers!.map((o) => o.on)).toEqual([[]]);
   });
 
   it("names itself when it cannot write, and goes on", async () => {
-    const memory = memoryFs({});
     let full = true;
-    const fs = {
-      ...memory,
-      async writeFile(path: string, bytes: Uint8Array) {
-        if (full) throw new Error("ENOSPC: the disk is full");
-        await memory.writeFile(path, bytes);
-      },
-    };
-    const play = await host({ plugin, manifest: manifest.heddle, fs, options: { record: "t.jsonl" }, provider: "live" });
-    const { state } = await play({ more: [entry("providers", scripted([END]))] });
-    expect(state.outcome).toEqual({ kind: "completed" });
+    const host = testHost({ fails: (call) => (call === "writeFile" && full ? "ENOSPC" : undefined) });
+    const session = await (await startWith(under({ record: "t.jsonl" }, { host, replies: [END, END] }))).open();
+    const { outcome, events } = await session.run();
+    expect(outcome).toEqual({ kind: "completed" });
+    expect(events.flatMap((e) => (e.type === "fault" ? [e.fault.message] : []))).toEqual([
+      'plugin "@heddle/provider-replay" (observers "recorder") threw: ENOSPC: writeFile "/w/t.jsonl"',
+    ]);
     full = false;
-    await play({ more: [entry("providers", scripted([END]))], history: state.added });
-    expect(fs.text("/w/t.jsonl")!.split("\n").length).toBe(3);
+    await session.run();
+    expect(host.text("/w/t.jsonl")!.split("\n").length).toBe(3);
   });
 });
 

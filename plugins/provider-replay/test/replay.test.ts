@@ -1,33 +1,21 @@
 import { type AssistantPart, defineTool, type Message, unpaired, z } from "@heddle/kernel";
+import { ownPlugin, pluginOf, type RunOptions, type RunResult, runTurnWith, startWith, testHost } from "@heddle/testkit";
 import { describe, expect, it } from "vitest";
-import manifest from "../package.json" with { type: "json" };
+import packageJson from "../package.json" with { type: "json" };
 import plugin from "../src/index.ts";
-import { entry, type Files, host, memoryFs, type Play, type Played } from "./harness.ts";
 
-const Echo = defineTool({
-  name: "Echo",
-  description: "",
-  input: z.looseObject({}),
-  overlap: "shared",
-  effects: () => [],
-  run: (input) => JSON.stringify(input),
+const echo = pluginOf("echo", {
+  tools: [defineTool({ name: "Echo", description: "", input: z.looseObject({}), overlap: "shared", effects: () => [], run: () => "ok" })],
 });
-
-async function start(tape: string | Uint8Array | undefined, options: Record<string, unknown> = {}, more: Partial<Play> = {}) {
-  const files: Files = tape === undefined ? {} : { "/w/tapes/t.jsonl": tape };
-  return host({
-    plugin,
-    manifest: manifest.heddle,
-    fs: memoryFs(files),
-    provider: "replay",
-    more: [entry("tools", Echo)],
-    options: { tape: "tapes/t.jsonl", ...options },
-    ...more,
-  });
+function under(tape: string | undefined, options: object = {}): RunOptions {
+  const own = ownPlugin(plugin, packageJson, { tape: "tapes/t.jsonl", ...options });
+  const host = testHost(tape === undefined ? {} : { files: { "/w/tapes/t.jsonl": tape } });
+  return { plugins: [own, echo], provider: "replay", cwd: "/w", host };
 }
+const play = (tape: string | undefined, options?: object): Promise<RunResult> => runTurnWith(under(tape, options));
 const replies = (messages: readonly Message[]): (readonly AssistantPart[])[] =>
   messages.flatMap((m) => (m.role === "assistant" ? [m.content] : []));
-const faultOf = ({ state }: Played) => (state.outcome?.kind === "failed" ? state.outcome.fault : undefined);
+const faultOf = ({ outcome }: RunResult) => (outcome.kind === "failed" ? outcome.fault : undefined);
 const lines = (...steps: unknown[]): string => steps.map((s) => JSON.stringify(s)).join("\n");
 
 describe("a tape", () => {
@@ -44,11 +32,10 @@ describe("a tape", () => {
       },
       { text: "Done." },
     );
-    const play = await start(tape, { vars: { file: "b.ts" } });
-    const { state } = await play();
-    expect(state.outcome).toEqual({ kind: "completed" });
-    expect(unpaired(state.added)).toEqual({ open: [], orphan: [] });
-    const assistants = state.added.filter((m) => m.role === "assistant");
+    const { outcome, messages } = await play(tape, { vars: { file: "b.ts" } });
+    expect(outcome).toEqual({ kind: "completed" });
+    expect(unpaired(messages)).toEqual({ open: [], orphan: [] });
+    const assistants = messages.filter((m) => m.role === "assistant");
     expect(assistants.map(({ content, stop, usage }) => ({ content, stop, usage }))).toEqual([
       {
         content: [
@@ -66,26 +53,25 @@ describe("a tape", () => {
 
   it("streams text in small pieces that part no character", async () => {
     const text = "😀".repeat(40);
-    const { events } = await (await start(lines({ text })))();
+    const { events } = await play(lines({ text }));
     const pieces = events.flatMap((e) => (e.type === "message.delta" ? [e.text] : []));
     expect(pieces.join("")).toBe(text);
     expect(pieces.map((p) => [...p].length)).toEqual([16, 16, 8]);
   });
 
   it("may come from an absolute path, with empty lines and a byte order mark", async () => {
-    const play = await start(`\uFEFF{"text":"one"}\r\n\r\n{"text":"two"}\r\n`, { tape: "/w/tapes/t.jsonl" });
-    expect(replies((await play()).state.added)).toEqual([[{ type: "text", text: "one" }]]);
+    const { messages } = await play(`\uFEFF{"text":"one"}\r\n\r\n{"text":"two"}\r\n`, { tape: "/w/tapes/t.jsonl" });
+    expect(replies(messages)).toEqual([[{ type: "text", text: "one" }]]);
   });
 
   it("plays a refusal, and a reply that was cut off at its limit", async () => {
-    const refused = await (await start(lines({ stop: "refusal" })))();
-    expect(refused.state.outcome).toEqual({ kind: "refused" });
-    const cut = await (await start(lines({ text: "half ", stop: "length" }, { text: "done" })))();
-    expect(replies(cut.state.added)).toEqual([[{ type: "text", text: "half " }], [{ type: "text", text: "done" }]]);
+    expect((await play(lines({ stop: "refusal" }))).outcome).toEqual({ kind: "refused" });
+    const cut = await play(lines({ text: "half ", stop: "length" }, { text: "done" }));
+    expect(replies(cut.messages)).toEqual([[{ type: "text", text: "half " }], [{ type: "text", text: "done" }]]);
   });
 
   it("shows what it would be sent, without playing it", async () => {
-    const contributions = await plugin.setup({ options: {}, capability: () => memoryFs({}) } as never);
+    const contributions = await plugin.setup({ options: {}, capability: () => testHost().fs } as never);
     const request = { model: "m", prefix: { system: [], context: [] }, messages: [], tools: [], sessionId: "s" };
     expect(contributions.providers![0]!.encode!(request)).toEqual({
       model: "m",
@@ -102,37 +88,40 @@ describe("the step", () => {
     replies(messages).map((c) => c.map((p) => ("text" in p ? p.text : p.callId)).join());
 
   it("follows the conversation over turns and a restart", async () => {
-    const first = await start(TAPE);
-    let history: readonly Message[] = [];
-    for (let n = 0; n < 2; n++) history = [...history, ...(await first({ history })).state.added];
-    const resumed = await start(TAPE, {}, { ids: { n: 100 } });
-    for (let n = 0; n < 2; n++) history = [...history, ...(await resumed({ history })).state.added];
-    expect(texts(history)).toEqual(["1", "replay_0002_0", "3", "4", "5"]);
+    const o = { ...under(TAPE), stateDir: "/state" };
+    await runTurnWith({ ...o, input: ["one", "two"] });
+    const { messages } = await runTurnWith({ ...o, input: ["three", "four"], resume: "latest" });
+    expect(texts(messages)).toEqual(["1", "replay_0002_0", "3", "4", "5"]);
   });
 
   it("is read from the call ids where the beginning is lost", async () => {
-    const play = await start(TAPE);
-    const one = (await play()).state.added;
-    const two = (await play({ history: one })).state.added;
-    expect(texts((await play({ history: two })).state.added)).toEqual(["4"]);
+    const o = under(TAPE);
+    const { added: history } = await runTurnWith({ ...o, input: ["one", "two"] });
+    expect(texts((await runTurnWith({ ...o, history })).added)).toEqual(["4"]);
   });
 
   it("starts again with a new conversation", async () => {
-    const play = await start(TAPE);
-    for (let n = 0; n < 2; n++) expect(texts((await play()).state.added)).toEqual(["1"]);
+    const runtime = await startWith(under(TAPE));
+    for (let n = 0; n < 2; n++) expect(texts((await (await runtime.open()).run()).messages)).toEqual(["1"]);
   });
 
   it("does not count a reply that was interrupted", async () => {
-    const play = await start(TAPE);
-    const { added } = (await play()).state;
-    const history = added.map((m): Message => (m.role === "assistant" ? { ...m, stop: "aborted" } : m));
-    expect(texts((await play({ history })).state.added)).toEqual(["1"]);
+    let interrupted = false;
+    const onEvent: RunOptions["onEvent"] = (e, session) => {
+      if (e.type !== "message.delta" || interrupted) return;
+      interrupted = true;
+      session.abort();
+    };
+    const { messages } = await runTurnWith({ ...under(TAPE), input: ["one", "two"], onEvent });
+    expect(messages.flatMap((m) => (m.role === "assistant" ? [m.stop] : []))).toEqual(["aborted", "end"]);
+    expect(texts(messages)).toEqual(["1", "1"]);
   });
 
   it("counts the replies of other providers", async () => {
-    const play = await start(TAPE);
-    const { added } = (await play({ provider: "quiet" })).state;
-    expect(texts((await play({ history: added })).state.added)).toEqual(["replay_0002_0", "3"]);
+    const { run, session } = await (await startWith({ ...under(TAPE), replies: ["ok"], model: "script/any" })).open();
+    await run();
+    session.setModel("replay/any");
+    expect(texts((await run()).added)).toEqual(["replay_0002_0", "3"]);
   });
 });
 
@@ -146,26 +135,26 @@ describe("what is wrong with a tape is said", () => {
     ['{"calls":[{"input":{}}]}', "invalid", /line 1: calls\.0\.tool: /],
     ['{"text":"a"', "invalid", /^the tape \/w\/tapes\/t\.jsonl is wrong: line 1: not JSON \(/],
   ])("%j", async (tape, kind, message) => {
-    const fault = faultOf(await (await start(tape))())!;
+    const fault = faultOf(await play(tape))!;
     expect({ code: fault.code, kind: fault.model?.kind }).toEqual({ code: "model-error", kind });
-    const said = fault.message.replace('plugin "it" (providers "replay") ', "");
+    const said = fault.message.replace('plugin "@heddle/provider-replay" (providers "replay") ', "");
     if (typeof message === "string") expect(said).toBe(message);
     else expect(said).toMatch(message);
   });
 
   it("when it is at its end", async () => {
-    const fault = faultOf(await (await start(lines({ calls: [{ tool: "Echo", input: {} }] })))())!;
+    const fault = faultOf(await play(lines({ calls: [{ tool: "Echo", input: {} }] })))!;
     expect(fault.message).toContain(
       "the tape /w/tapes/t.jsonl is at its end: it has 1 step, and this is model call 2 of the conversation. Add a line, or start a new session",
     );
   });
 
   it("when there is none", async () => {
-    const fault = faultOf(await (await start(undefined, { tape: undefined }))())!;
+    const fault = faultOf(await play(undefined, { tape: undefined }))!;
     expect(fault.message).toContain('there is no tape to play: set the option "tape" to the path of one');
   });
 
   it("when an option is misspelt", async () => {
-    await expect(start(lines({ text: "a" }), { tapes: "x" })).rejects.toThrow(/tapes/);
+    await expect(play(lines({ text: "a" }), { tapes: "x" })).rejects.toThrow(/tapes/);
   });
 });

@@ -5,6 +5,7 @@ import { type ActivateOptions, type Active, activate, disposeOne } from "./activ
 import { checkManifests, orderByNeed, type Ready } from "./order.ts";
 import { problemOf, type Report } from "./problem.ts";
 import { clashOf, type Owned, renameAll } from "./rename.ts";
+import type { Contribution } from "./shapes.ts";
 
 export type StartOptions = {
   readonly host: Pick<Host, "now" | "fs" | "processes" | "watchdog">;
@@ -142,5 +143,9 @@ class Stage {
 function infoOf({ plugin, contributions }: Active): PluginInfo {
   const { id, version, from, dir, parsed } = plugin;
   const folders = dir === undefined ? {} : { dir, skills: parsed.skills, commands: parsed.commands };
-  return { id, version, from, ...folders, contributes: contributions.map(({ point, name }) => ({ point, name })) };
+  return { id, version, from, ...folders, contributes: contributions.map(listed) };
 }
+
+const listed = ({ point, name, it }: Contribution): PluginInfo["contributes"][number] => {
+  return { point, name, ...((it as { hidden?: boolean }).hidden ? { hidden: true } : {}) };
+};
