@@ -61,11 +61,11 @@ describe("heddle plugins", () => {
     const w = await world();
     const list = JSON.parse((await w.run(["plugins", "list", "--json"])).stdout) as { id: string }[];
     expect(list.map((p) => p.id)).toEqual([
+      "@heddle/context",
       "@heddle/permissions",
       "@heddle/input-pipeline",
       "@heddle/commands",
       "@heddle/tools",
-      "@heddle/context",
       "@heddle/attachments",
       "@heddle/provider-anthropic",
     ]);
