@@ -1,6 +1,6 @@
 /** The state of the git repository at the start of the session, read with programs of the repository's own configuration kept off. */
 import { join } from "node:path";
-import { type FileSystem, type Processes, wellFormed } from "@heddle/kernel/plugin";
+import type { FileSystem, Processes } from "@heddle/kernel/plugin";
 import { findRepository, headOf, mainOf, type Repository, readText } from "./repository.ts";
 
 /** What all git calls may take together, in milliseconds: the first request never waits longer. */
@@ -106,7 +106,11 @@ const section = (lines: readonly string[]): string =>
   ].join("\n");
 
 const noAnswer = `git gave no answer within ${GIT_DEADLINE_MS} ms`;
-const clean = (text: string): string => wellFormed(text.trim().replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, " "));
+const clean = (text: string): string =>
+  text
+    .trim()
+    .replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, " ")
+    .toWellFormed();
 
 function branchOf(branch: Answer, log: Answer): string {
   if (branch.is === "ok") return `Branch: ${clean(branch.out)}`;

@@ -1,5 +1,4 @@
 /** Puts instruction files into one text of bounded size, each with its path. */
-import { wellFormed } from "@heddle/kernel/plugin";
 import type { Instructions } from "./instruction-files.ts";
 import { prompts } from "./prompts.generated.ts";
 
@@ -11,7 +10,7 @@ const CUT_NOTE = 100;
 export function assemble({ files, notes }: Instructions): { readonly text: string; readonly warning?: string } | undefined {
   if (files.length === 0 && notes.length === 0) return undefined;
   const whole = put(files, notes);
-  if (whole.length <= INSTRUCTIONS_LIMIT) return { text: wellFormed(whole) };
+  if (whole.length <= INSTRUCTIONS_LIMIT) return { text: whole.toWellFormed() };
   const total = files.reduce((n, f) => n + f.text.length, 0);
   const biggest = files.reduce((a, b) => (b.text.length > a.text.length ? b : a), { path: "", text: "" });
   const warning = `The instruction files hold ${total} characters, and ${INSTRUCTIONS_LIMIT} are the limit: the longest are cut. The biggest is ${biggest.path} (${biggest.text.length} characters); make it shorter.`;
@@ -27,7 +26,12 @@ export function assemble({ files, notes }: Instructions): { readonly text: strin
     if (f.text.length <= cap) return f;
     return { ...f, text: `${f.text.slice(0, cap)}\n[cut here: ${cap} of ${f.text.length} characters; read the file for the rest]` };
   });
-  return { text: wellFormed(put(cut, [...notes, warning]).slice(0, INSTRUCTIONS_LIMIT)), warning };
+  return {
+    text: put(cut, [...notes, warning])
+      .slice(0, INSTRUCTIONS_LIMIT)
+      .toWellFormed(),
+    warning,
+  };
 }
 
 /** The largest length to which all may be cut so that they fit into `room`: the longest pay first. */

@@ -1,14 +1,24 @@
 /** From what the model asked for to results: validation, effects, gates, the person, and the schedule in which approved calls run. */
 import type { Call, CallContext, ToolOutput } from "./plugin.ts";
-import type { Content, Decision, Draft, Effect, Json, ToolCallPart, ToolMessage, ToolOutcome } from "./protocol.ts";
+import {
+  type Content,
+  type Decision,
+  type Draft,
+  type Effect,
+  frozen,
+  type ToolCallPart,
+  type ToolMessage,
+  type ToolOutcome,
+} from "./protocol.ts";
 import type { Entry } from "./registry.ts";
 import { must, Returns } from "./returns.ts";
 import { askPerson, collect, gate, type Judged, noteOf, type Run, runOne, type StageEnv } from "./stages.ts";
 
 /** Shared calls that may run at one time. */
-export const MAX_SHARED = 10;
+const MAX_SHARED = 10;
 
-type Prepared = { entry: Entry<"tools">; input: unknown; effects: readonly Effect[] };
+/** `call` has the arguments that were judged last, which are those that run. */
+type Prepared = { call: ToolCallPart; entry: Entry<"tools">; input: unknown; effects: readonly Effect[]; deadlineMs: number | undefined };
 export type Settled = { results: readonly Draft<ToolMessage>[]; notes: readonly Draft[] };
 
 export function resultOf(env: StageEnv, call: ToolCallPart, outcome: ToolOutcome, content: string | Content): Draft<ToolMessage> {
@@ -22,25 +32,22 @@ export async function decide(env: StageEnv, call: ToolCallPart): Promise<Prepare
   const fail = (text: string): Draft<ToolMessage> => resultOf(env, call, "error", text);
   const entry = env.registry.find("tools", call.tool);
   if (call.malformed !== undefined) return fail(`The call was not run, because its arguments could not be read: ${call.malformed}`);
-  if (!entry) {
-    const known = env.registry.all("tools").map((t) => t.name);
-    return fail(`There is no tool "${call.tool}". The tools are: ${known.join(", ")}.`);
-  }
-  let prepared = await prepare(env, entry, call.input);
+  const known = env.registry.all("tools").map((t) => t.name);
+  if (!entry) return fail(`There is no tool "${call.tool}". The tools are: ${known.join(", ")}.`);
+  let prepared = await prepare(env, entry, call);
   if (typeof prepared === "string") return fail(prepared);
-  const subject = (input: Json): Call => ({ callId: call.callId, tool: entry.name, plugin: entry.plugin, input });
-  let verdicts = await gate(env, subject(call.input), prepared.effects);
-  let input = call.input;
+  let verdicts = await gate(env, subjectOf(prepared), prepared.effects);
   const proposals = verdicts.filter((v) => v.input !== undefined);
   if (proposals.length > 0 && verdicts[0]?.say !== "deny") {
-    input = proposals[0]!.input!;
+    const input = frozen(proposals[0]!.input!);
     const differ = proposals.some((p) => JSON.stringify(p.input) !== JSON.stringify(input));
     if (differ) return fail("Two gates want to change the arguments in different ways.");
-    prepared = await prepare(env, entry, input);
+    prepared = await prepare(env, entry, { ...call, input });
     if (typeof prepared === "string") return fail(`plugin "${proposals[0]!.by}" changed the arguments to something unusable. ${prepared}`);
-    verdicts = await gate(env, subject(input), prepared.effects); // what is judged last is what runs
+    verdicts = await gate(env, subjectOf(prepared), prepared.effects); // what is judged last is what runs
   }
-  const decided = await decision(env, { ...call, tool: entry.name, input }, prepared.effects, verdicts[0] ?? { say: "nothing" });
+  if (env.signal.aborted) return resultOf(env, call, "aborted", "interrupted before it was decided");
+  const decided = await decision(env, prepared.call, prepared.effects, verdicts[0] ?? { say: "nothing" });
   env.emit({ type: "tool.decided", decision: decided });
   return decided.say === "allow" ? prepared : resultOf(env, call, "denied", decided.why ?? "Denied.");
 }
@@ -53,18 +60,26 @@ async function decision(env: StageEnv, call: ToolCallPart, effects: readonly Eff
   if (verdict.say === "allow") return { callId, tool, say: "allow", by, ...rule };
   if (verdict.say === "nothing" && effects.length === 0) return { callId, tool, say: "allow", by: "kernel", rule: "touches nothing" };
   const why = verdict.say === "ask" ? verdict.why : "no rule covers this call";
-  const from = verdict.by ? { by: verdict.by } : {};
-  const answer = await askPerson(env, { kind: "permission", id: env.id("ask"), call, effects, why, ...from });
+  const from = verdict.say === "ask" && verdict.by ? { by: verdict.by } : {};
+  const answer = await askPerson(env, { kind: "permission", id: env.id("ask"), call, effects, why, ...from }, env.signal);
   if (answer.kind === "allow") return { callId, tool, say: "allow", by: "user", ...rule };
   const said = answer.kind === "deny" ? answer.reason : answer.text;
   return { callId, tool, say: "deny", by: "user", why: said ? `Denied: ${said}` : "Denied by the user.", ...rule };
 }
 
-/** A schema and an effects function are foreign code too. A string says what is wrong. */
-async function prepare(env: StageEnv, entry: Entry<"tools">, input: Json): Promise<Prepared | string> {
+const subjectOf = ({ call, entry }: Prepared): Call => ({ callId: call.callId, tool: entry.name, plugin: entry.plugin, input: call.input });
+
+/** A schema and the functions beside it are foreign code too. A string says what is wrong. */
+async function prepare(env: StageEnv, entry: Entry<"tools">, asked: ToolCallPart): Promise<Prepared | string> {
+  const call = { ...asked, tool: entry.name };
   const check = async (ctx: CallContext): Promise<Prepared | string> => {
-    const parsed = await entry.it.input.safeParseAsync(input);
-    if (parsed.success) return { entry, input: parsed.data, effects: must(Returns.effects, await entry.it.effects(parsed.data, ctx)) };
+    const parsed = await entry.it.input.safeParseAsync(call.input);
+    if (parsed.success) {
+      const effects = frozen(must(Returns.effects, await entry.it.effects(parsed.data, ctx)));
+      const { deadlineMs } = entry.it;
+      const own = typeof deadlineMs === "function" ? deadlineMs.call(entry.it, parsed.data) : deadlineMs;
+      return { call, entry, input: parsed.data, effects, deadlineMs: own };
+    }
     const wrong = parsed.error.issues.map((i) => `${i.path.join(".") || "input"}: ${i.message}`).join("; ");
     return `The call was not run, because its arguments are wrong. ${wrong}`;
   };
@@ -72,32 +87,23 @@ async function prepare(env: StageEnv, entry: Entry<"tools">, input: Json): Promi
   return ran.ok ? ran.value : ran.fault.message;
 }
 
-type Item = {
-  call: ToolCallPart;
-  ready?: Prepared;
-  state: "queued" | "executing" | "completed";
-  result?: Draft<ToolMessage>;
-  notes: readonly Draft[];
-};
+type Item = { ready?: Prepared; state: "queued" | "executing" | "completed"; result?: Draft<ToolMessage>; notes: readonly Draft[] };
 
 /** Runs calls as their overlap allows and yields results in call order. Calls may be added while others run. */
 export class Calls {
   #items: Item[] = [];
-  readonly #env: StageEnv;
   #wake: () => void = () => {};
 
-  constructor(env: StageEnv) {
-    this.#env = env;
-  }
-  add(call: ToolCallPart, it: Prepared | Draft<ToolMessage>): void {
-    if ("role" in it) this.#items.push({ call, state: "completed", result: it, notes: [] });
-    else this.#items.push({ call, ready: it, state: "queued", notes: [] });
-    this.#start();
+  constructor(private readonly env: StageEnv) {}
+  /** A call that may run, or a result that is there already. Nothing runs before `next`. */
+  add(it: Prepared | Draft<ToolMessage>): void {
+    this.#items.push("role" in it ? { state: "completed", result: it, notes: [] } : { ready: it, state: "queued", notes: [] });
   }
   /** The next results in call order; after an abort all that are finished, once nothing runs any more. */
   async next(): Promise<Settled> {
+    this.#start();
     for (;;) {
-      const aborted = this.#env.signal.aborted && !this.#items.some((i) => i.state === "executing");
+      const aborted = this.env.signal.aborted && !this.#items.some((i) => i.state === "executing");
       const cut = this.#items.findIndex((i) => i.state !== "completed");
       const done = this.#items.filter((i, n) => i.state === "completed" && (aborted || cut < 0 || n < cut));
       this.#items = this.#items.filter((i) => !done.includes(i));
@@ -113,7 +119,7 @@ export class Calls {
       if (item.state !== "queued") continue;
       const running = this.#items.filter((i) => i.state === "executing");
       const exclusive = (i: Item): boolean => i.ready!.entry.it.overlap === "exclusive";
-      if (this.#env.signal.aborted || running.length >= MAX_SHARED || running.some(exclusive)) return;
+      if (this.env.signal.aborted || running.length >= MAX_SHARED || running.some(exclusive)) return;
       if (exclusive(item) && running.length > 0) return;
       item.state = "executing";
       void this.#run(item).finally(() => {
@@ -124,36 +130,31 @@ export class Calls {
     }
   }
   async #run(item: Item): Promise<void> {
-    const env = this.#env;
-    const { call } = item;
-    const { entry, input } = item.ready!;
-    env.emit({ type: "tool.started", call });
+    const env = this.env;
+    const ready = item.ready!;
+    const { callId, tool } = ready.call;
+    env.emit({ type: "tool.started", call: ready.call });
     const started = env.now();
-    item.result = await runTool(env, entry, call, input);
-    env.emit({ type: "tool.finished", callId: call.callId, tool: call.tool, outcome: item.result.outcome, ms: env.now() - started });
-    if (env.signal.aborted) return;
+    item.result = await runTool(env, ready);
     const { outcome, content } = item.result;
-    const subject: Call = { callId: call.callId, tool: entry.name, plugin: entry.plugin, input: call.input };
+    env.emit({ type: "tool.finished", callId, tool, outcome, ms: env.now() - started });
+    if (env.signal.aborted) return;
     const after = env.registry.all("afterTool");
-    item.notes = await collect(env, after, (it, ctx) => it.after(subject, { outcome, content }, ctx), noteOf(env));
+    item.notes = await collect(env, after, (it, ctx) => it.after(subjectOf(ready), frozen({ outcome, content }), ctx), noteOf(env));
   }
 }
 
-async function runTool(env: StageEnv, entry: Entry<"tools">, call: ToolCallPart, input: unknown): Promise<Draft<ToolMessage>> {
-  const { run, deadlineMs, graceMs = 0 } = entry.it;
-  const own = (): number | undefined => (typeof deadlineMs === "function" ? deadlineMs.call(entry.it, input) : deadlineMs);
-  const deadline = await runOne(env, entry, own, { deadlineMs: 1_000, quiet: true });
+async function runTool(env: StageEnv, { call, entry, input, deadlineMs }: Prepared): Promise<Draft<ToolMessage>> {
+  const { callId } = call;
   const work: Run<ToolOutput> = async (ctx, scope, saw) => {
     const progress = (text: string): void => {
-      if (scope.live()) env.emit({ type: "tool.progress", callId: call.callId, text: String(text) });
+      if (scope.live()) env.emit({ type: "tool.progress", callId, text: String(text) });
     };
-    const output = await run.call(entry.it, input, { ...ctx, callId: call.callId, progress });
-    must(Returns.tool, output);
+    const output = must(Returns.tool, await entry.it.run(input, { ...ctx, callId, progress }));
     saw({ note: typeof output !== "string" && output.isError ? "error" : "ok" });
     return typeof output === "string" ? { content: output } : output;
   };
-  const o = deadline.ok && deadline.value !== undefined ? { deadlineMs: deadline.value, graceMs } : { graceMs };
-  const ran = await runOne(env, entry, work, o);
+  const ran = await runOne(env, entry, work, { graceMs: entry.it.graceMs ?? 0, ...(deadlineMs === undefined ? {} : { deadlineMs }) });
   if (ran.ok) return resultOf(env, call, env.signal.aborted ? "aborted" : ran.value.isError ? "error" : "ok", ran.value.content);
   const outcome = ran.aborted ? "aborted" : ran.fault.code === "plugin-timeout" ? "timeout" : "error";
   return resultOf(env, call, outcome, ran.fault.message);

@@ -7,13 +7,7 @@ export type Ran<T> = ({ ok: true; value: T } | { ok: false; fault: Fault; aborte
 export type Watch = <T>(who: Who, stop: (why: string) => void, call: () => T | Promise<T>) => Promise<T>;
 
 /** `graceMs`: how long a call may go on after an abort, to hand over what it has. */
-export type GuardOptions = {
-  deadlineMs: number;
-  signal: AbortSignal;
-  now: () => number;
-  graceMs?: number;
-  watch?: Watch | undefined;
-};
+export type GuardOptions = { deadlineMs: number; signal: AbortSignal; now: () => number; graceMs?: number; watch?: Watch | undefined };
 
 /** What a running call knows of its own run. `live` turns false once the call is settled. */
 export type CallScope = {
@@ -45,12 +39,12 @@ export async function guard<T>(who: Who, o: GuardOptions, call: (scope: CallScop
   let settled = false;
   let pauses = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let onAbort: (() => void) | undefined;
   let stop: (end: { code: FaultCode; why: string; aborted: boolean }) => void = () => {};
   const stopped = new Promise<{ code: FaultCode; why: string; aborted: boolean }>((resolve) => {
     stop = resolve;
   });
   const arm = (): void => {
+    if (inner.signal.aborted) return; // from then on the timer is that of the grace
     clearTimeout(timer);
     if (settled || pauses > 0 || !Number.isFinite(o.deadlineMs)) return;
     timer = setTimeout(
@@ -64,14 +58,14 @@ export async function guard<T>(who: Who, o: GuardOptions, call: (scope: CallScop
     touch: arm,
     pause() {
       pauses++;
-      clearTimeout(timer);
+      if (!inner.signal.aborted) clearTimeout(timer);
       return () => {
         pauses--;
         arm();
       };
     },
   };
-  onAbort = () => {
+  const onAbort = (): void => {
     inner.abort(o.signal.reason);
     const end = (): void => stop({ code: "plugin-threw", why: "was aborted", aborted: true });
     clearTimeout(timer);
@@ -104,7 +98,8 @@ function readError(error: unknown): { message: string; model?: ModelFault } {
   try {
     if (!(error instanceof Error)) return { message: String(error) };
     const model = (error as { model?: ModelFault }).model;
-    return { message: String(error.message), ...(error.name === "ModelError" && model ? { model } : {}) };
+    const known = error.name === "ModelError" && typeof model?.kind === "string";
+    return { message: String(error.message), ...(known ? { model: JSON.parse(JSON.stringify(model)) } : {}) };
   } catch {
     return { message: "something that cannot be shown" };
   }

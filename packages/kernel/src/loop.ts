@@ -1,9 +1,17 @@
 /** Drives the machine: does what the phase asks for, turns the answer into an event, yields what happened. The only loop there is. */
 import { Calls, decide } from "./calls.ts";
 import { initialTurn, type Limits, link, type TurnEvent, type TurnState, transition } from "./machine.ts";
-import type { CallContext, Classified, Classifier, ModelRequest, Provider, SessionView, TurnView } from "./plugin.ts";
-import type { CallId, Content, Draft, EventBody, Fault, Input, Message, Phase, Prefix, PrefixPart } from "./protocol.ts";
-import { callsOf, type RuntimeEvent, type SystemMessage, type ToolCallPart, type TurnId, type UserMessage } from "./protocol.ts";
+import type { CallContext, Classified, Classifier, ModelRequest, Provider, SessionView } from "./plugin.ts";
+import type { CallId, Content, Draft, EventBody, Fault, Input, Json, Message, Phase, Prefix, PrefixPart } from "./protocol.ts";
+import {
+  type AssistantMessage,
+  callsOf,
+  frozen,
+  type RuntimeEvent,
+  type SystemMessage,
+  type TurnId,
+  type UserMessage,
+} from "./protocol.ts";
 import type { Entry } from "./registry.ts";
 import { must, Returns } from "./returns.ts";
 import { ModelFailure, Reply, requestOf, stream, targetOf } from "./sampling.ts";
@@ -24,8 +32,9 @@ export type TurnOptions = {
   dry?: (request: ModelRequest, provider: Provider) => void;
 };
 
-const CHARS_PER_TOKEN = 3.6;
-const DEFAULT_WINDOW = 200_000;
+export const CHARS_PER_TOKEN = 3.6;
+/** Tokens, where the provider does not know. */
+export const DEFAULT_WINDOW = 200_000;
 const GO_ON = "The reply was cut off at the output limit. Resume directly where it stopped, without an apology or a recap.";
 
 export async function* runTurn(base: TurnEnv, o: TurnOptions): AsyncGenerator<RuntimeEvent, TurnState> {
@@ -41,7 +50,6 @@ export async function* runTurn(base: TurnEnv, o: TurnOptions): AsyncGenerator<Ru
 class Driver {
   readonly stop = new AbortController();
   state: TurnState;
-  readonly #o: TurnOptions;
   readonly #env: StageEnv;
   readonly #queue = new Queue<RuntimeEvent>();
   readonly #callIds: Set<CallId>;
@@ -49,15 +57,18 @@ class Driver {
   #view: readonly Message[] = [];
   #reply: Reply | undefined;
   readonly #calls: Calls;
-  readonly #decided: [ToolCallPart, Awaited<ReturnType<typeof decide>>][] = [];
 
-  constructor(base: TurnEnv, o: TurnOptions) {
-    this.#o = o;
-    this.#prefix = o.prefix;
+  constructor(
+    base: TurnEnv,
+    private readonly o: TurnOptions,
+  ) {
+    this.#prefix = frozen(o.prefix);
+    for (const message of o.history) frozen(message);
     this.state = initialTurn({ tail: o.history.at(-1)?.id ?? null, ...(o.limits ? { limits: o.limits } : {}) });
     this.#callIds = new Set(o.history.flatMap((m) => (m.role === "assistant" ? callsOf(m).map((c) => c.callId) : [])));
     const emit = (body: EventBody): void => this.#emit(body);
-    this.#env = { ...base, signal: this.stop.signal, emit, view: () => this.#session(), turn: () => this.#turn() };
+    const turn = () => ({ id: o.turn, step: this.state.step, input: o.input, controls: this.state.controls });
+    this.#env = { ...base, signal: this.stop.signal, emit, view: () => this.#session(), turn };
     this.#calls = new Calls(this.#env);
     const onAbort = (): void => this.stop.abort(o.signal.reason);
     if (o.signal.aborted) onAbort();
@@ -66,16 +77,16 @@ class Driver {
 
   async *run(): AsyncGenerator<RuntimeEvent, void> {
     const { model, permissionMode } = this.#env.session;
-    this.#emit({ type: "turn.started", input: this.#o.input, model, permissionMode });
+    this.#emit({ type: "turn.started", input: this.o.input, model, permissionMode });
     for (let { phase } = this.state; phase !== "done"; { phase } = this.state) {
-      const work = this.#perform[phase]().catch((error: unknown) => (this.stop.signal.aborted ? this.#abort() : this.#fault(error)));
+      const work = this.#perform[phase]().catch((error: unknown) => (this.stop.signal.aborted ? undefined : this.#fault(error)));
       yield* this.#queue.until(work);
-      this.#apply(await work);
-      if (this.stop.signal.aborted && this.state.phase === "executing") this.#apply(await this.#perform.executing()); // keeps what is finished
-      if (this.stop.signal.aborted && this.state.phase !== "done") this.#apply(this.#abort());
-      if (!this.#o.dry || this.state.phase !== "sampling") continue;
+      const event = await work;
+      if (event) this.#apply(event);
+      if (this.stop.signal.aborted) await this.#end();
+      if (!this.o.dry || this.state.phase !== "sampling") continue;
       const target = targetOf(this.#env);
-      this.#o.dry(requestOf(this.#env, target, this.#prefix!, this.#view), target.provider.it);
+      this.o.dry(requestOf(this.#env, target, this.#prefix!, this.#view), target.provider.it);
       break;
     }
     const { outcome = { kind: "completed" }, step, controls } = this.state;
@@ -90,24 +101,31 @@ class Driver {
     for (const message of this.state.added.slice(before.added.length)) this.#emit({ type: "message.added", message });
     if (this.state.phase !== before.phase) this.#emit({ type: "turn.phase", from: before.phase, to: this.state.phase });
   }
-  #abort(): TurnEvent {
-    const partial = this.state.phase === "sampling" ? this.#reply?.partial() : undefined;
-    const reason = String(this.stop.signal.reason ?? "interrupted");
-    return { type: "abort", reason, id: this.#env.id("tool"), at: this.#env.now(), ...(partial ? { partial } : {}) };
+  /** After an abort: what is finished is kept, and nothing else happens. */
+  async #end(): Promise<void> {
+    if (this.state.phase === "gating") this.#apply({ type: "gates.decided", approved: [] });
+    if (this.state.phase === "executing") this.#apply(await this.#execute());
+    if (this.state.phase !== "done")
+      this.#apply({ type: "abort", reason: String(this.stop.signal.reason ?? "interrupted"), ...this.#cut() });
+  }
+  /** The stamp of what the machine has to invent, and what a reply that was cut off had said. */
+  #cut(): { id: string; at: number; partial?: Draft<AssistantMessage> } {
+    const partial = this.#reply?.partial();
+    return { id: this.#env.id("tool"), at: this.#env.now(), ...(partial ? { partial } : {}) };
   }
   #fault(error: unknown): TurnEvent {
     const bug = error instanceof Error ? (error.stack ?? error.message) : String(error);
     const fault: Fault = error instanceof ModelFailure ? error.fault : { code: "kernel-bug", message: `kernel bug: ${bug}` };
     if (fault.model?.kind === "overflow" && this.state.phase === "sampling") return { type: "model.overflow", fault };
     this.#emit({ type: "fault", fault });
-    return { type: "fault", fault, id: this.#env.id("tool"), at: this.#env.now() };
+    return { type: "fault", fault, ...this.#cut() };
   }
 
   #emit(body: EventBody): void {
-    const event: RuntimeEvent = { ...body, at: this.#env.now(), turn: this.#o.turn, step: this.state.step };
+    const event: RuntimeEvent = { ...body, at: this.#env.now(), turn: this.o.turn, step: this.state.step };
     this.#env.record(event);
     this.#queue.push(event);
-    if (body.type === "stage.ran" || (body.type === "fault" && body.fault.who?.point === "observers")) return; // observing observers would never end
+    if (this.o.dry || body.type === "stage.ran" || (body.type === "fault" && body.fault.who?.point === "observers")) return; // observing observers would never end
     for (const e of this.#env.registry.all("observers")) {
       const signal = new AbortController().signal; // an observer outlives the turn that it saw
       if (e.it.on.includes(body.type)) void runOne(this.#env, e, (ctx) => e.it.observe(event, ctx), { quiet: true, signal });
@@ -116,7 +134,7 @@ class Driver {
   #session(): SessionView {
     const { registry, session } = this.#env;
     const { added } = this.state;
-    const history = this.#o.history;
+    const history = this.o.history;
     const prefix = this.#prefix ? { prefix: this.#prefix } : {};
     return {
       ...session,
@@ -127,12 +145,9 @@ class Driver {
       },
     };
   }
-  #turn(): TurnView {
-    return { id: this.#o.turn, step: this.state.step, input: this.#o.input, controls: this.state.controls };
-  }
 
   /** What to do next is a function of the phase and nothing else. */
-  readonly #perform: { readonly [P in Exclude<Phase, "done">]: () => Promise<TurnEvent> } = {
+  readonly #perform: { readonly [P in Exclude<Phase, "done">]: () => Promise<TurnEvent | undefined> } = {
     input: () => this.#readInput(),
     context: () => this.#gather(),
     sampling: () => this.#sample(),
@@ -143,7 +158,7 @@ class Driver {
 
   async #readInput(): Promise<TurnEvent> {
     const env = this.#env;
-    const { input } = this.#o;
+    const { input } = this.o;
     const classify = async (it: Classifier, ctx: CallContext) =>
       must(Returns.classified, await it.classify(input, ctx)) as Classified | undefined;
     const what = await first(env, classify, (v) => (v?.as === "command" ? `command ${v.command}` : "prompt"));
@@ -162,14 +177,12 @@ class Driver {
       return { type: "input.handled", command: what.command, messages: [...kept, ...shown], ...more };
     };
     if (!command) return handled(`There is no command "/${what.command}".`, "error");
-    if (this.#o.dry && command.it.kind === "local") return handled(`/${command.name} runs without the model.`, "info");
+    if (this.o.dry && command.it.kind === "local") return handled(`/${command.name} runs without the model.`, "info");
     const ran = await runOne(env, command, async (ctx, _, saw) => {
-      const result = await command.it.run(what.args, ctx);
-      must(Returns.command, result);
+      const result = must(Returns.command, await command.it.run(what.args, ctx));
       saw({ note: result.kind });
       return result;
     });
-    if (!ran.ok && ran.aborted) return this.#abort();
     if (!ran.ok) return handled(ran.fault.message, "error");
     const done = ran.value;
     if (done.kind === "prompt") {
@@ -199,16 +212,15 @@ class Driver {
     const firstStep = this.state.step === 0 && this.state.overflows === 0;
     const kinds = env.registry.all("attachments").filter((e) => firstStep || e.it.when === "step");
     const memory = firstStep ? env.registry.all("memory") : [];
-    const steered = this.#o.steering().map((i) => userMessage(env, typed(i), i.isMeta));
+    const steered = this.o.steering().map((i) => userMessage(env, typed(i), i.isMeta));
     const recalled = (texts: readonly string[], e: Entry<"memory">) =>
       must(Returns.texts, texts).map((text) => attachment(env, e, "memory", [{ type: "text", text }]));
     const rendered = (list: readonly unknown[], e: Entry<"attachments">) =>
       must(Returns.list, list).map((data) => {
         const valid = must(e.it.schema, data);
-        const text = e.it.render(valid);
-        must(Returns.rendered, text);
+        const text = must(Returns.rendered, e.it.render(valid));
         const content: Content = typeof text === "string" ? [{ type: "text", text }] : text;
-        return attachment(env, e, e.name, content, must(Returns.json, valid));
+        return attachment(env, e, e.name, content, must(Returns.json, valid as Json));
       });
     const [, memories, attached] = await Promise.all([
       this.#buildPrefix(),
@@ -216,20 +228,29 @@ class Driver {
       collect(env, kinds, (it, ctx) => it.collect(ctx), rendered),
     ]);
     const messages = link(this.state.tail, [...memories, ...attached, ...steered]);
-    const target = targetOf(env);
-    const limit = (target.provider.it.window?.(target.model) ?? DEFAULT_WINDOW) * CHARS_PER_TOKEN;
-    this.#view = await pipe(env, [...this.#o.history, ...this.state.added, ...messages], limit, this.state.overflows > 0);
+    const log = [...this.o.history, ...this.state.added, ...messages];
+    const stages = env.registry.all("compaction").length;
+    this.#view = stages === 0 ? log : await pipe(env, log, await this.#limit(), this.state.overflows > 0);
     return { type: "context.ready", messages };
+  }
+  /** Characters that the model's window holds. */
+  async #limit(): Promise<number> {
+    const { provider, model } = targetOf(this.#env);
+    const ran = await runOne(this.#env, provider, () => provider.it.window?.(model), { deadlineMs: 1_000, quiet: true });
+    return (ran.ok && typeof ran.value === "number" && ran.value > 0 ? ran.value : DEFAULT_WINDOW) * CHARS_PER_TOKEN;
   }
   async #buildPrefix(): Promise<void> {
     if (this.#prefix) return;
     const env = this.#env;
     const all = env.registry.all("systemPrompt");
-    const made = (text: string | undefined, e: Entry<"systemPrompt">): (PrefixPart & { placement: string })[] =>
-      must(Returns.text, text) ? [{ plugin: e.plugin, name: e.name, text: text!, placement: e.it.placement }] : [];
+    const made = (said: string | undefined, e: Entry<"systemPrompt">): (PrefixPart & { placement: string })[] => {
+      const text = must(Returns.text, said);
+      return text ? [{ plugin: e.plugin, name: e.name, text, placement: e.it.placement }] : [];
+    };
     const parts = await collect(env, all, (it, ctx) => it.build(ctx), made);
     const of = (wanted: string): PrefixPart[] => parts.flatMap(({ placement, ...part }) => (placement === wanted ? [part] : []));
-    this.#prefix = { system: of("system"), context: of("context") };
+    if (env.signal.aborted) return; // half a prefix would stay for the session
+    this.#prefix = frozen({ system: of("system"), context: of("context") });
     env.emit({ type: "prefix.built", prefix: this.#prefix });
   }
 
@@ -240,8 +261,9 @@ class Driver {
     const reply = new Reply(env, target, this.#callIds);
     this.#reply = reply;
     await stream(env, target, request, reply);
-    if (this.stop.signal.aborted) return this.#abort();
+    if (this.stop.signal.aborted) throw new Error("aborted");
     const message = reply.message();
+    this.#reply = undefined;
     if (callsOf(message).length === 0 && (reply.stop === "length" || reply.stop === "pause")) {
       const reminder = userMessage(env, [{ type: "text", text: reply.stop === "length" ? GO_ON : "Continue." }], true);
       return { type: "model.truncated", message, reminder };
@@ -250,11 +272,16 @@ class Driver {
   }
 
   async #judge(): Promise<TurnEvent> {
-    for (const call of this.state.open) this.#decided.push([call, await decide(this.#env, call)]);
-    return { type: "gates.decided", approved: this.#decided.flatMap(([call, it]) => ("role" in it ? [] : [call.callId])) };
+    const approved: CallId[] = [];
+    for (const call of this.state.open) {
+      if (this.stop.signal.aborted) break;
+      const decided = await decide(this.#env, call);
+      if (!("role" in decided)) approved.push(call.callId);
+      this.#calls.add(decided);
+    }
+    return { type: "gates.decided", approved };
   }
   async #execute(): Promise<TurnEvent> {
-    for (const [call, it] of this.#decided.splice(0)) this.#calls.add(call, it);
     return { type: "tools.settled", ...(await this.#calls.next()) };
   }
 

@@ -11,15 +11,15 @@
  */
 
 import type { MessageId, Phase, SessionChange, ToolCallPart, ToolMessage, ToolOutcome, TurnOutcome, UserMessage } from "./protocol.ts";
-import { type AssistantMessage, type CallId, type Controls, callsOf, type Draft, type Fault, type Message } from "./protocol.ts";
+import { type AssistantMessage, type CallId, type Controls, callsOf, type Draft, type Fault, frozen, type Message } from "./protocol.ts";
 
 /** `steps`: model calls of one turn; the rest: how often a turn may be sent round again for each reason. */
 export type Limits = { steps: number; overflows: number; truncations: number; continuations: number };
 export const LIMITS: Limits = { steps: Number.POSITIVE_INFINITY, overflows: 2, truncations: 3, continuations: 5 };
 
-export type TurnState = Readonly<{
+type Counts = Readonly<{ step: number; overflows: number; truncations: number; continuations: number }>;
+type Body = Readonly<{
   phase: Phase;
-  step: number;
   limits: Limits;
   /** Everything this turn has appended to the session, in order, each linked to the one before. */
   added: readonly Message[];
@@ -31,11 +31,9 @@ export type TurnState = Readonly<{
   pending: readonly Draft[];
   controls: Controls;
   change: SessionChange;
-  overflows: number;
-  truncations: number;
-  continuations: number;
   outcome?: TurnOutcome;
 }>;
+export type TurnState = Counts & Body;
 
 export type TurnEvent =
   | { type: "input.ready"; messages: readonly Draft[]; controls?: Controls }
@@ -53,7 +51,7 @@ export type TurnEvent =
   | { type: "closing.continued"; messages: readonly Draft[] }
   /** `partial` is what the model had said when it was cut off. `id` and `at` stamp the results that the machine has to invent. */
   | { type: "abort"; reason: string; id: MessageId; at: number; partial?: Draft<AssistantMessage> }
-  | { type: "fault"; fault: Fault; id: MessageId; at: number };
+  | { type: "fault"; fault: Fault; id: MessageId; at: number; partial?: Draft<AssistantMessage> };
 
 /** Which events each phase accepts. The table is data, so a test can walk it. */
 export const ACCEPTS: { readonly [P in Phase]: readonly TurnEvent["type"][] } = {
@@ -93,7 +91,7 @@ export function initialTurn(o: { tail?: MessageId | null; limits?: Partial<Limit
 export function link(tail: MessageId | null, drafts: readonly Draft[]): Message[] {
   let parentId = tail;
   return drafts.map((draft) => {
-    const message = { ...draft, parentId } as Message;
+    const message = frozen({ ...draft, parentId } as Message);
     parentId = message.id;
     return message;
   });
@@ -142,12 +140,10 @@ export function transition(s: TurnState, e: TurnEvent): TurnState {
     case "closing.continued":
       if (s.continuations >= s.limits.continuations) return done(s, { kind: "completed" });
       return again({ ...append(s, e.messages), continuations: s.continuations + 1 });
-    case "abort": {
-      const next = e.partial ? { ...append(s, [e.partial]), open: callsOf(e.partial) } : s;
-      return done(closeOpen(next, e, "aborted", e.reason), { kind: "aborted", reason: e.reason });
-    }
+    case "abort":
+      return done(cut(s, e, "aborted", e.reason), { kind: "aborted", reason: e.reason });
     case "fault":
-      return done(closeOpen(s, e, "error", e.fault.message), { kind: "failed", fault: e.fault });
+      return done(cut(s, e, "error", e.fault.message), { kind: "failed", fault: e.fault });
   }
 }
 
@@ -174,12 +170,14 @@ function settle(s: TurnState, results: readonly Draft<ToolMessage>[]): TurnState
   return { ...append(s, kept), open: [...left.values()] };
 }
 
-function closeOpen(s: TurnState, stamp: { id: MessageId; at: number }, outcome: ToolOutcome, why: string): TurnState {
+type Cut = { id: MessageId; at: number; partial?: Draft<AssistantMessage> };
+function cut(before: TurnState, { id, at, partial }: Cut, outcome: ToolOutcome, why: string): TurnState {
+  const s = partial ? { ...append(before, [partial]), open: callsOf(partial) } : before;
   const invented = s.open.map(
     (c): Draft<ToolMessage> => ({
       role: "tool",
-      id: `${stamp.id}.${c.callId}`,
-      at: stamp.at,
+      id: `${id}.${c.callId}`,
+      at,
       origin: { by: "kernel" },
       callId: c.callId,
       tool: c.tool,

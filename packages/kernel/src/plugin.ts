@@ -40,7 +40,7 @@ export type SessionView = {
 
 export type TurnView = { id: TurnId; step: number; input: Input; controls: Controls };
 
-/** Everything a contribution may touch. Made anew for each call; every function of it throws once the call is settled. */
+/** Everything a contribution may touch. Made anew for each call; `state`, `use`, `ask` and `capability` throw once it is settled. */
 export interface CallContext {
   plugin: PluginId;
   /** Fires at the deadline and when the turn is aborted. */
@@ -71,9 +71,7 @@ export type Classified =
   | { as: "command"; command: string; args: string }
   | { as: "prompt"; content: Content; isMeta?: boolean; controls?: Controls };
 /** May throw (as if silent); must be fast; the first answer wins. */
-export interface Classifier extends Named {
-  classify(input: Input, ctx: CallContext): MaybePromise<Classified | undefined>;
-}
+export type Classifier = Named & { classify(input: Input, ctx: CallContext): MaybePromise<Classified | undefined> };
 
 /** `context` stays in the history for the model, hidden from the person, without asking the model anything now. */
 export type CommandResult = Handled | { kind: "prompt"; content: Content; controls?: Controls };
@@ -94,15 +92,10 @@ export interface Command extends Named {
 /** block: the prompt is dropped. stop: it is kept, and the turn ends. pass: `context` goes to the model with it. */
 export type Admitted = { say: "pass"; context?: string } | { say: "block" | "stop"; why: string };
 /** A failure blocks. */
-export interface Admission extends Named {
-  admit(content: Content, ctx: CallContext): MaybePromise<Admitted>;
-}
+export type Admission = Named & { admit(content: Content, ctx: CallContext): MaybePromise<Admitted> };
 
 /** Built once a session and kept, also over a resume. A failure leaves its part out. */
-export interface PromptPart extends Named {
-  placement: "system" | "context";
-  build(ctx: CallContext): MaybePromise<string | undefined>;
-}
+export type PromptPart = Named & { placement: "system" | "context"; build(ctx: CallContext): MaybePromise<string | undefined> };
 
 /** One attachment kind: its name, the schema of its data, when it is collected, and how the model reads it. */
 export interface Attachment<S extends z.ZodType = z.ZodType> extends Named {
@@ -114,9 +107,7 @@ export interface Attachment<S extends z.ZodType = z.ZodType> extends Named {
   render(data: z.output<S>): string | Content;
 }
 
-export interface Memory extends Named {
-  recall(ctx: CallContext): MaybePromise<readonly string[]>;
-}
+export type Memory = Named & { recall(ctx: CallContext): MaybePromise<readonly string[]> };
 
 /** `limit` and `size` in characters of JSON. `overflowed`: the API has refused the view as too long. */
 export type Budget = { limit: number; size: number; overflowed: boolean };
@@ -186,26 +177,16 @@ export interface Tool<S extends z.ZodType = z.ZodType> extends Omit<Named, "dead
 export type Verdict = ({ say: "allow" | "nothing" } | { say: "ask" | "deny"; why: string }) & { rule?: string; input?: Json };
 export type Call = { callId: CallId; tool: string; plugin: PluginId; input: Json };
 /** A failure denies. */
-export interface Gate extends Named {
-  judge(call: Call, effects: readonly Effect[], ctx: CallContext): MaybePromise<Verdict>;
-}
+export type Gate = Named & { judge(call: Call, effects: readonly Effect[], ctx: CallContext): MaybePromise<Verdict> };
 export interface AfterTool extends Named {
   after(call: Call, result: { outcome: ToolOutcome; content: Content }, ctx: CallContext): MaybePromise<string | undefined>;
 }
 /** A text sends the turn round again with it. */
-export interface Closer extends Named {
-  close(added: readonly Message[], ctx: CallContext): MaybePromise<string | undefined>;
-}
+export type Closer = Named & { close(added: readonly Message[], ctx: CallContext): MaybePromise<string | undefined> };
 /** Parallel to the turn, never awaited by it. */
-export interface Observer extends Named {
-  on: readonly EventType[];
-  observe(event: RuntimeEvent, ctx: CallContext): MaybePromise<void>;
-}
+export type Observer = Named & { on: readonly EventType[]; observe(event: RuntimeEvent, ctx: CallContext): MaybePromise<void> };
 /** Opaque to the kernel; each surface (tui, html, plain) defines what `render` is. */
-export interface Renderer extends Named {
-  surface: string;
-  render: unknown;
-}
+export type Renderer = Named & { surface: string; render: unknown };
 
 /** What each point holds. */
 export type ByPoint = {
@@ -242,8 +223,7 @@ export interface PluginDefinition<O extends z.ZodType = z.ZodType> {
   /** Returns plain data; nothing is visible to anyone until this has returned and been checked against the manifest. */
   setup(ctx: SetupContext & { options: z.output<O> }): MaybePromise<Contributions>;
 }
-export const definePlugin = <O extends z.ZodType>(definition: PluginDefinition<O>): PluginDefinition =>
-  definition as unknown as PluginDefinition;
+export const definePlugin = <O extends z.ZodType>(it: PluginDefinition<O>): PluginDefinition => it as unknown as PluginDefinition;
 
 /** Fixes the JSON Schema with the plugin's own copy of zod, when it is first asked for. */
 export function defineTool<S extends z.ZodType>(tool: Tool<S>): Tool {

@@ -56,15 +56,10 @@ export type PrefixPart = Readonly<{ plugin: PluginId; name: string; text: string
 export type Prefix = Readonly<{ system: readonly PrefixPart[]; context: readonly PrefixPart[] }>;
 
 export type Effort = "low" | "medium" | "high" | "xhigh" | "max";
+/** `submit`: at once when the turn is over; otherwise the next input is only offered. */
+type NextInput = Readonly<{ nextInput?: string; submitNextInput?: boolean }>;
 /** What an input may set for its turn, and what it proposes as the next input. */
-export type Controls = {
-  allowedTools?: readonly string[];
-  model?: string;
-  effort?: Effort;
-  nextInput?: string;
-  /** Submit `nextInput` at once when the turn is over; otherwise it is only offered. */
-  submitNextInput?: boolean;
-};
+export type Controls = NextInput & Readonly<{ allowedTools?: readonly string[]; model?: string; effort?: Effort }>;
 /** What a command may change for the rest of the session. `clear` starts a new history in the same log. */
 export type SessionChange = Readonly<{ model?: string; effort?: Effort; permissionMode?: string; clear?: true; exit?: true }>;
 
@@ -74,16 +69,15 @@ export type Input = Readonly<{ text: string; source: InputSource; images?: reado
 
 export type Phase = "input" | "context" | "sampling" | "gating" | "executing" | "closing" | "done";
 export type TurnOutcome =
-  | { kind: "completed" }
+  | { kind: "completed" | "refused" }
   | { kind: "handled"; command: string }
   | { kind: "blocked"; why: string }
   | { kind: "aborted"; reason: string }
-  | { kind: "refused" }
   | { kind: "step-limit"; steps: number }
   | { kind: "failed"; fault: Fault };
 
 export type FaultCode = "plugin-threw" | "plugin-timeout" | "plugin-bad-output" | "plugin-disabled" | "model-error" | "kernel-bug";
-/** A failure, always with a culprit. `who` is absent only when the kernel itself is at fault. */
+/** A failure with its culprit. `who` is absent when no contribution is at fault. */
 export type Fault = Readonly<{ code: FaultCode; who?: Who; message: string; model?: ModelFault }>;
 
 type ServerFault = "rate-limit" | "overloaded" | "server" | "network" | "stall" | "protocol";
@@ -139,9 +133,11 @@ export const textOf = (content: readonly { type: string; text?: string }[]): str
 export const callsOf = (message: { content: readonly AssistantPart[] }): ToolCallPart[] =>
   message.content.filter((p): p is ToolCallPart => p.type === "tool-call");
 
-/** Replaces lone surrogates, which no JSON reader accepts. */
-export function wellFormed(text: string): string {
-  return text.replace(/[\uD800-\uDBFF][\uDC00-\uDFFF]|[\uD800-\uDFFF]/g, (s) => (s.length === 2 ? s : "\uFFFD"));
+/** Deeply: what plugins are shown is what stays. */
+export function frozen<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(Object.freeze(value))) frozen(inner);
+  return value;
 }
 
 /** The invariant every model API enforces: each call has exactly one result, right after it, and no result is an orphan. */

@@ -15,11 +15,12 @@ export class Registry {
   readonly #byPoint = new Map<PointId, readonly Entry[]>();
   readonly #byName = new Map<string, Entry>();
   readonly #memo = new Map<string, unknown>();
-  readonly #services: ReadonlyMap<string, unknown>;
 
   /** Entries in the order in which they run. Of two with one name at a keyed point the first counts: a host refuses such a clash before. */
-  constructor(entries: readonly Entry[], services: ReadonlyMap<string, unknown> = new Map()) {
-    this.#services = services;
+  constructor(
+    entries: readonly Entry[],
+    private readonly services: ReadonlyMap<string, unknown> = new Map(),
+  ) {
     for (const e of entries) {
       this.#byPoint.set(e.point, [...(this.#byPoint.get(e.point) ?? []), e]);
       for (const name of [e.name, ...((e.it as { aliases?: readonly string[] }).aliases ?? [])]) {
@@ -36,12 +37,11 @@ export class Registry {
     return this.#byName.get(`${point}/${name}`) as Entry<K> | undefined;
   }
   list(point: PointId): readonly Listed[] {
-    return this.all(point)
-      .filter((e) => !(e.it as { hidden?: boolean }).hidden)
-      .map(({ plugin, name, it }) => {
-        const { summary, hint, aliases } = it as Omit<Listed, "plugin" | "name">;
-        return { plugin, name, ...(summary ? { summary } : {}), ...(hint ? { hint } : {}), ...(aliases ? { aliases } : {}) };
-      });
+    const shown = this.all(point).filter((e) => !(e.it as { hidden?: boolean }).hidden);
+    return shown.map(({ plugin, name, it }) => {
+      const { summary, hint, aliases } = it as Partial<Listed>;
+      return { plugin, name, ...(summary ? { summary } : {}), ...(hint ? { hint } : {}), ...(aliases ? { aliases } : {}) };
+    });
   }
   /** Computes what depends on nothing but the registry, once. */
   memo<T>(key: string, make: () => T): T {
@@ -49,8 +49,8 @@ export class Registry {
     return this.#memo.get(key) as T;
   }
   use<T>(token: Service<T>): T {
-    if (!this.#services.has(token.id)) throw new Error(`no active plugin provides the service "${token.id}"`);
-    return this.#services.get(token.id) as T;
+    if (!this.services.has(token.id)) throw new Error(`no active plugin provides the service "${token.id}"`);
+    return this.services.get(token.id) as T;
   }
 }
 

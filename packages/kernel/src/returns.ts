@@ -34,6 +34,7 @@ export const Returns = {
     z.object({ kind: z.literal("prompt"), content, controls }),
   ]),
   admitted: z.union([z.object({ say: z.literal("pass"), context: maybe }), z.object({ say: z.enum(["block", "stop"]), why: text })]),
+  question: z.object({ text, choices: z.array(text).optional() }),
   text: maybe,
   texts: z.array(text),
   list: z.array(z.unknown()),
@@ -56,9 +57,9 @@ export const Returns = {
   ]),
 };
 
-/** Throws {@link BadOutput} with the path of what is wrong. */
-export function must<T>(schema: z.ZodType<T>, value: unknown): T {
+/** A copy with nothing in it that the schema does not name. Throws {@link BadOutput} with the path of what is wrong. */
+export function must<T>(schema: z.ZodType, value: T): T {
   const r = schema.safeParse(value);
-  if (r.success) return r.data;
+  if (r.success) return r.data as T;
   throw new BadOutput(r.error.issues.map((i) => `${i.path.join(".") || "value"}: ${i.message}`).join("; "));
 }

@@ -22,8 +22,11 @@ export function targetOf(env: StageEnv): Target {
   if (named) return { provider: named, model: name.slice(slash + 1) };
   const provider = env.registry.find("providers", env.session.provider);
   if (provider) return { provider, model: name };
-  const known = env.registry.all("providers").map((p) => p.name);
-  const message = `there is no provider "${env.session.provider}" (there is: ${known.join(", ") || "none"})`;
+  const known = env.registry
+    .all("providers")
+    .map((p) => p.name)
+    .join(", ");
+  const message = `there is no provider "${env.session.provider}" (there is: ${known || "none"})`;
   throw new ModelFailure({ code: "model-error", message });
 }
 
@@ -60,17 +63,17 @@ export class Reply {
   id: string;
   readonly #parts = new Map<number, AssistantPart>();
   readonly #origin: Extract<AssistantMessage["origin"], { by: "model" }>;
-  readonly #env: StageEnv;
-  readonly #taken: Set<CallId>;
   readonly #started: number;
   #firstMs: number | undefined;
   stop: StopReason | undefined;
   usage: Usage | undefined;
 
   /** `taken`: call ids that the conversation has already used. */
-  constructor(env: StageEnv, target: Target, taken: Set<CallId>) {
-    this.#env = env;
-    this.#taken = taken;
+  constructor(
+    private readonly env: StageEnv,
+    target: Target,
+    private readonly taken: Set<CallId>,
+  ) {
     this.#started = env.now();
     this.id = env.id("assistant");
     this.#origin = { by: "model", provider: target.provider.name, model: target.model };
@@ -80,15 +83,15 @@ export class Reply {
     const c = must(Returns.chunk, chunk) as ModelChunk;
     if (this.stop !== undefined) throw new BadOutput("a chunk after the stop chunk");
     if (c.type === "ping") return;
-    this.#firstMs ??= this.#env.now() - this.#started;
+    this.#firstMs ??= this.env.now() - this.#started;
     if (c.type === "stop") {
       this.stop = c.stop;
       this.usage = c.usage;
     } else if (c.type === "call.delta") this.#delta(c.part, "tool-call", c.text);
     else if (c.type === "call") {
       let callId = c.callId;
-      for (let n = 2; this.#taken.has(callId); n++) callId = `${c.callId}_${n}`; // some servers count from zero in each reply
-      this.#taken.add(callId);
+      for (let n = 2; this.taken.has(callId); n++) callId = `${c.callId}_${n}`; // some servers count from zero in each reply
+      this.taken.add(callId);
       const malformed = c.malformed === undefined ? {} : { malformed: c.malformed };
       this.#parts.set(c.part, { type: "tool-call", callId, tool: c.tool, input: c.input, ...malformed });
     } else {
@@ -101,12 +104,12 @@ export class Reply {
     }
   }
   #delta(part: number, of: AssistantPart["type"], text: string): void {
-    this.#env.emit({ type: "message.delta", id: this.id, part, of, text });
+    this.env.emit({ type: "message.delta", id: this.id, part, of, text });
   }
   message(): Draft<AssistantMessage> {
     const { stop = "end", usage } = this;
-    const ms = this.#env.now() - this.#started;
-    this.#env.emit({ type: "model.replied", id: this.id, stop, ms, firstMs: this.#firstMs ?? ms, ...(usage ? { usage } : {}) });
+    const ms = this.env.now() - this.#started;
+    this.env.emit({ type: "model.replied", id: this.id, stop, ms, firstMs: this.#firstMs ?? ms, ...(usage ? { usage } : {}) });
     return this.#draft(this.#content(), stop);
   }
   /** What was said before the call was cut off; undefined when nothing was. Reasoning without its end is of no use to anyone. */
@@ -119,7 +122,7 @@ export class Reply {
   }
   #draft(content: AssistantPart[], stop: StopReason): Draft<AssistantMessage> {
     const usage = this.usage ? { usage: this.usage } : {};
-    return { role: "assistant", id: this.id, at: this.#env.now(), origin: this.#origin, content, stop, ...usage };
+    return { role: "assistant", id: this.id, at: this.env.now(), origin: this.#origin, content, stop, ...usage };
   }
 }
 

@@ -44,10 +44,12 @@ function contextFor(env: StageEnv, e: Entry, scope: CallScope): CallContext {
     log: (text) => env.log(e.plugin, text),
     state: { get: alive((k: string) => state.get(k)), set: alive((k: string, v: unknown) => void state.set(k, v)) },
     use: alive((token: { id: string }) => env.registry.use(token)) as CallContext["use"],
-    ask: alive(async (text: string, choices?: readonly string[]) => {
+    ask: alive((text: string, choices?: readonly string[]) => {
+      const asked = must(Returns.question, { text, ...(choices ? { choices } : {}) });
       const resume = scope.pause();
-      const ask = { kind: "question" as const, id: env.id("ask"), from: e.plugin, text, ...(choices ? { choices } : {}) };
-      return askPerson(env, ask).finally(resume);
+      const answer = askPerson(env, { kind: "question", id: env.id("ask"), from: plugin, ...asked }, scope.signal).finally(resume);
+      answer.catch(() => {}); // whoever asks need not wait for the answer
+      return answer;
     }),
     capability: alive((token: { id: string }) => {
       if (!e.capabilities.includes(token.id)) throw new Error(`capability "${token.id}" is not in its heddle.capabilities`);
@@ -57,11 +59,15 @@ function contextFor(env: StageEnv, e: Entry, scope: CallScope): CallContext {
   };
 }
 
-export async function askPerson(env: StageEnv, ask: Ask): Promise<Answer> {
+export async function askPerson(env: StageEnv, ask: Ask, signal: AbortSignal): Promise<Answer> {
+  let answer: Answer = { kind: "deny", reason: "the turn was aborted" };
   env.emit({ type: "ask.opened", ask });
-  const answer = await env.asker(ask, env.signal);
-  env.emit({ type: "ask.closed", id: ask.id, answer });
-  return answer;
+  try {
+    answer = await env.asker(ask, signal);
+    return answer;
+  } finally {
+    env.emit({ type: "ask.closed", id: ask.id, answer });
+  }
 }
 
 export type Seen = { changes?: readonly Change[]; note?: string };
@@ -70,16 +76,21 @@ export type Run<T> = (ctx: CallContext, scope: CallScope, saw: (seen: Seen) => v
 /** `quiet` leaves a record of failures only. */
 export type RunOptions = { deadlineMs?: number; graceMs?: number; quiet?: boolean; signal?: AbortSignal };
 
+/** Milliseconds; a timer of more fires at once. */
+const MAX_TIMER = 2 ** 31 - 1;
+
 /** One call of one contribution: breaker, guard, record. `call` may throw BadOutput. */
 export async function runOne<T>(env: StageEnv, e: Entry, call: Run<T>, o: RunOptions = {}): Promise<Ran<T>> {
   const who = whoOf(e);
   const record = (r: Omit<StageRecord, keyof typeof who>): void => env.emit({ type: "stage.ran", record: { ...who, ...r } });
   if (env.breaker.isOpen(who)) {
     const fault: Fault = { code: "plugin-disabled", who, message: `${describe(who)} is off for this session` };
-    record({ status: "skipped", ms: 0, changes: [], fault });
+    if (!o.quiet) record({ status: "skipped", ms: 0, changes: [], fault });
     return { ok: false, fault, aborted: false, ms: 0 };
   }
-  const deadlineMs = o.deadlineMs ?? (e.it as { deadlineMs?: number }).deadlineMs ?? env.deadlines?.[e.point] ?? POINTS[e.point].deadlineMs;
+  const own = o.deadlineMs ?? (e.it as { deadlineMs?: unknown }).deadlineMs;
+  const usual = env.deadlines?.[e.point] ?? POINTS[e.point].deadlineMs;
+  const deadlineMs = typeof own === "number" && own > 0 ? Math.min(own, MAX_TIMER) : usual;
   let seen: Seen = {};
   const options = { deadlineMs, graceMs: o.graceMs ?? 0, signal: o.signal ?? env.signal, now: env.now, watch: env.watch };
   const saw = (it: Seen): void => {
@@ -87,7 +98,7 @@ export async function runOne<T>(env: StageEnv, e: Entry, call: Run<T>, o: RunOpt
   };
   const ran = await guard(who, options, (scope) => call(contextFor(env, e, scope), scope, saw));
   if (ran.ok) {
-    env.breaker.record(who, true);
+    if (!o.quiet || e.point === "observers") env.breaker.record(who, true); // a check before a call says nothing of the call
     const { changes = [], note } = seen;
     if (!o.quiet) record({ status: changes.length > 0 || note ? "ran" : "no-op", ms: ran.ms, changes, ...(note ? { note } : {}) });
     return ran;
@@ -134,13 +145,15 @@ export async function collect<K extends PointId, T, M extends object>(
 }
 
 /** What a point that answers with text adds to the conversation. */
-export const noteOf = (env: StageEnv) => (text: string | undefined, e: Entry) =>
-  must(Returns.text, text) ? [attachment(env, e, e.name, [{ type: "text", text: text! }])] : [];
+export const noteOf = (env: StageEnv) => (said: string | undefined, e: Entry) => {
+  const text = must(Returns.text, said);
+  return text ? [attachment(env, e, e.name, [{ type: "text", text }])] : [];
+};
 
 export async function pipe(env: StageEnv, messages: readonly Message[], limit: number, overflowed: boolean): Promise<readonly Message[]> {
   let view = messages;
   for (const e of env.registry.all("compaction")) {
-    const before = view;
+    const before = Object.freeze([...view]);
     const make = (kind: string, content: Content, data?: Json): AttachmentMessage => ({
       ...attachment(env, e, kind, content, data),
       parentId: null,
@@ -164,8 +177,7 @@ const STRENGTH = ["deny", "ask", "allow", "nothing"] as const;
 export async function gate(env: StageEnv, call: Call, effects: readonly Effect[]): Promise<readonly Judged[]> {
   const judge = async (e: Entry<"gates">): Promise<Judged> => {
     const ran = await runOne(env, e, async (ctx, _, saw) => {
-      const verdict = await e.it.judge(call, effects, ctx);
-      must(Returns.verdict, verdict);
+      const verdict = must(Returns.verdict, await e.it.judge(call, effects, ctx));
       if (verdict.say !== "nothing") saw({ note: verdict.rule ? `${verdict.say}: ${verdict.rule}` : verdict.say });
       return verdict;
     });
@@ -179,8 +191,7 @@ export async function gate(env: StageEnv, call: Call, effects: readonly Effect[]
 export async function admit(env: StageEnv, content: Content): Promise<{ verdict: Admitted; notes: Draft<AttachmentMessage>[] }> {
   const ask = async (e: Entry<"admission">): Promise<{ verdict: Admitted; notes: Draft<AttachmentMessage>[] }> => {
     const ran = await runOne(env, e, async (ctx, _, saw) => {
-      const verdict = await e.it.admit(content, ctx);
-      must(Returns.admitted, verdict);
+      const verdict = must(Returns.admitted, await e.it.admit(content, ctx));
       if (verdict.say !== "pass") saw({ note: verdict.say });
       return { verdict, notes: noteOf(env)(verdict.say === "pass" ? verdict.context : undefined, e) };
     });
@@ -200,14 +211,20 @@ export function attachment(env: StageEnv, e: Entry, kind: string, content: Conte
 /** A stage may drop messages, shorten results and add attachments; it may not invent or alter what the person or the model said. */
 function checkView(before: readonly Message[], after: readonly Message[]): void {
   if (!Array.isArray(after)) throw new BadOutput("not a list of messages");
-  const was = new Map(before.map((m) => [m.id, m]));
+  const places = new Map(before.map((m, i) => [m.id, i]));
+  let last = -1;
   for (const m of after as readonly Message[]) {
-    const old = was.get(m?.id);
-    if (old === m || (m?.role === "attachment" && !old)) must(Returns.content.optional(), m.role === "attachment" ? m.content : undefined);
-    else if (!old || old.role !== m.role) throw new BadOutput(`a ${String(m?.role)} message "${String(m?.id)}" that was not there before`);
-    else if (m.role === "tool" && old.role === "tool" && m.callId === old.callId) must(Returns.content, m.content);
-    else throw new BadOutput(`an altered ${m.role} message "${m.id}"`);
+    const place = places.get(m?.id) ?? -1;
+    const old = before[place];
+    const shown = `${String(m?.role)} message "${String(m?.id)}"`;
+    if (!old && m?.role === "attachment") must(Returns.content, m.content);
+    else if (!old) throw new BadOutput(`a ${shown} that was not there before`);
+    else if (place <= last) throw new BadOutput(`a ${shown} that is there twice or in another order`);
+    else if (old !== m && m.role === "tool" && old.role === "tool" && m.callId === old.callId) must(Returns.content, m.content);
+    else if (old !== m) throw new BadOutput(`an altered ${shown}`);
+    last = Math.max(last, place);
   }
+  if (!after.some((m) => m.role === "user")) throw new BadOutput("a view without a prompt");
   const { open, orphan } = unpaired(after);
   if (open.length + orphan.length > 0) throw new BadOutput(`calls parted from their results: ${[...open, ...orphan].join(", ")}`);
 }

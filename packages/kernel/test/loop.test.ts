@@ -749,3 +749,326 @@ describe("closers, observers and contexts", () => {
     expect(results(state.added)).toEqual([["c", "ok", "text"]]);
   });
 });
+
+describe("what plugins cannot do", () => {
+  const anyContext = (seen: (ctx: never) => void) => ({
+    name: "spy",
+    placement: "system" as const,
+    build: (ctx: unknown) => void seen(ctx as never),
+  });
+  it("a gate cannot hide effects from the others", async () => {
+    const blind: Gate = {
+      name: "blind",
+      judge: (_, effects) => {
+        (effects as unknown[]).length = 0;
+        return { say: "nothing" };
+      },
+    };
+    const strict: Gate = {
+      name: "strict",
+      judge: (_, effects) => (effects.length === 0 ? { say: "allow" } : { say: "deny", why: "writes" }),
+    };
+    for (const gates of [
+      [blind, strict],
+      [strict, blind],
+    ]) {
+      const { state } = await run({ tools: [echo(writes)], gates }, { replies: [calls(["c", "Echo"]), says("done")] });
+      expect(results(state.added)[0]![1]).toBe("denied");
+    }
+  });
+  it("nobody changes what was said, nor the prefix", async () => {
+    const errors: string[] = [];
+    const attempt = (change: () => void): void => {
+      try {
+        change();
+      } catch (e) {
+        errors.push((e as Error).name);
+      }
+    };
+    const history: Message[] = [
+      { role: "user", id: "old", parentId: null, at: 0, origin: { by: "user" }, content: [{ type: "text", text: "old" }] },
+    ];
+    const prefix = { system: [{ plugin: "acme", name: "s", text: "rules" }], context: [] };
+    const closer = {
+      name: "c",
+      close: (_: unknown, ctx: { session: { messages: readonly Message[]; prefix?: { system: unknown } } }) => {
+        for (const m of ctx.session.messages)
+          attempt(() => {
+            ((m as unknown as { content: { text: string }[] }).content[0] as { text: string }).text = "forged";
+          });
+        attempt(() => (ctx.session.prefix!.system as unknown[]).push("more"));
+        return undefined;
+      },
+    };
+    await run({ closers: [closer as never] }, { history, prefix });
+    expect(errors).toEqual(["TypeError", "TypeError", "TypeError", "TypeError"]);
+    expect(history[0]).toMatchObject({ content: [{ text: "old" }] });
+  });
+  it.each([
+    [
+      "edits in place",
+      (view: Message[]) => {
+        view.splice(0, 1);
+        return view;
+      },
+    ],
+    ["drops every prompt", () => []],
+    ["turns the order round", (view: Message[]) => [...view].reverse()],
+    ["says a thing twice", (view: Message[]) => [...view, view[0]]],
+    ["adds an attachment without content", (view: Message[]) => [...view, { role: "attachment", id: "x" }]],
+  ])("a compaction that %s is discarded", async (_, compact) => {
+    const history: Message[] = ["a", "b"].map((id) => ({
+      role: "user",
+      id,
+      parentId: null,
+      at: 0,
+      origin: { by: "user" },
+      content: [{ type: "text", text: id }],
+    }));
+    const { requests, events } = await run({ compaction: [{ name: "s", compact: compact as never }] }, { history });
+    expect(requests[0]!.messages.map((m) => m.id)).toEqual(["a", "b", "user-1"]);
+    expect(of(events, "stage.ran").find((e) => e.record.point === "compaction")!.record.status).toBe("failed");
+  });
+  it("nothing goes on that its schema does not name", async () => {
+    const loop: Record<string, unknown> = { type: "text", text: "x" };
+    loop["self"] = loop;
+    const { state } = await run(
+      { tools: [echo({ run: () => ({ content: [loop] }) as never })] },
+      { replies: [calls(["c", "Echo"]), says("done")] },
+    );
+    expect(JSON.parse(JSON.stringify(state.added[2]))).toMatchObject({ content: [{ type: "text", text: "x" }] });
+  });
+  it("a question that nobody waits for, or that is none, hurts nobody", async () => {
+    const unhandled: unknown[] = [];
+    const listen = (e: unknown): void => void unhandled.push(e);
+    process.on("unhandledRejection", listen);
+    const asker = (_: unknown, signal: AbortSignal): Promise<never> =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("over"))));
+    const { events, state } = await run(
+      {
+        systemPrompt: [
+          anyContext((ctx: { ask(t: string): void }) => ctx.ask("?")),
+          {
+            name: "bad",
+            placement: "system",
+            build: (ctx) => {
+              ctx.ask(42 as never, "yes" as never);
+              return "x";
+            },
+          },
+        ],
+      },
+      { env: { asker } },
+    );
+    await new Promise((r) => setImmediate(r));
+    process.off("unhandledRejection", listen);
+    expect([unhandled, state.outcome]).toEqual([[], { kind: "completed" }]);
+    expect(of(events, "ask.opened").map((e) => e.ask.id)).toEqual(of(events, "ask.closed").map((e) => e.id));
+    expect(of(events, "fault")[0]!.fault).toMatchObject({ code: "plugin-bad-output", who: { name: "bad" } });
+  });
+  it.each([
+    [
+      "throws",
+      () => {
+        throw new Error("no deadline");
+      },
+      "error",
+      /no deadline/,
+    ],
+    ["is no number", () => "soon", "timeout", /within 30 ms/],
+    ["is not a number", () => Number.NaN, "timeout", /within 30 ms/],
+  ])("a tool whose deadline %s does not run for ever", async (_, deadlineMs, outcome, text) => {
+    const { state } = await run(
+      { tools: [echo({ run: forever, deadlineMs: deadlineMs as never })] },
+      { replies: [calls(["c", "Echo"]), says("done")], env: { deadlines: { tools: 30 } } },
+    );
+    expect(results(state.added)).toEqual([["c", outcome, expect.stringMatching(text)]]);
+  });
+  it("a tool that always throws is switched off, and a deadline of weeks is none that fires at once", async () => {
+    const replies = [...["1", "2", "3", "4"].map((id) => calls([id, "Echo"])), says("done")];
+    const { state, events } = await run(
+      {
+        tools: [
+          echo({
+            deadlineMs: 3e9,
+            run: () => {
+              throw new Error("x");
+            },
+          }),
+        ],
+      },
+      { replies },
+    );
+    expect(results(state.added).map(([, , text]) => text.includes("is off for this session"))).toEqual([false, false, false, true]);
+    expect(of(events, "fault").filter((e) => e.fault.code === "plugin-disabled")).toHaveLength(1);
+    const late = await run(
+      { tools: [echo({ deadlineMs: 3e9, run: () => new Promise((r) => setTimeout(() => r("in time"), 20)) })] },
+      { replies: [calls(["c", "Echo"]), says("done")] },
+    );
+    expect(results(late.state.added)).toEqual([["c", "ok", "in time"]]);
+  });
+  it("an observer that is switched off leaves no line for each event", async () => {
+    const words = Array.from({ length: 50 }, () => ({ type: "text", part: 0, text: "x" }) as const);
+    const { events } = await run(
+      {
+        observers: [
+          {
+            name: "bad",
+            on: ["message.delta"],
+            observe: () => {
+              throw new Error("x");
+            },
+          },
+        ],
+      },
+      { replies: [[...words, { type: "stop", stop: "end" }]] },
+    );
+    expect(of(events, "stage.ran").filter((e) => e.record.point === "observers").length).toBeLessThanOrEqual(50);
+    expect(of(events, "stage.ran").filter((e) => e.record.status === "skipped")).toEqual([]);
+  });
+  it("a window that throws or is no number leaves a usual one", async () => {
+    for (const window of [
+      () => {
+        throw new Error("x");
+      },
+      () => "big",
+      () => Number.NaN,
+    ]) {
+      const limits: number[] = [];
+      const provider = {
+        name: "fake",
+        window: window as never,
+        async *stream() {
+          yield* says("ok");
+        },
+      };
+      const { state } = await run({
+        providers: [provider],
+        compaction: [
+          {
+            name: "s",
+            compact: (view, budget) => {
+              limits.push(budget.limit);
+              return view;
+            },
+          },
+        ],
+      });
+      expect([state.outcome, limits]).toEqual([{ kind: "completed" }, [720_000]]);
+    }
+  });
+});
+
+describe("an abort", () => {
+  const abortIn = (point: string, stop: AbortController) => (e: { type: string; record?: { point: string } }) => {
+    if (e.type === "stage.ran" && e.record?.point === point) stop.abort("Esc");
+  };
+  it("leaves no half prefix behind", async () => {
+    const stop = new AbortController();
+    const parts = [
+      { name: "fast", placement: "system" as const, build: () => "fast" },
+      { name: "slow", placement: "system" as const, build: forever },
+    ];
+    const { events, state } = await run({ systemPrompt: parts }, { signal: stop.signal, onEvent: abortIn("systemPrompt", stop) as never });
+    expect(state.outcome).toEqual({ kind: "aborted", reason: "Esc" });
+    expect(of(events, "prefix.built")).toEqual([]);
+  });
+  it("between two steps says nothing twice", async () => {
+    const stop = new AbortController();
+    let turns = 0;
+    const memory = {
+      name: "a",
+      when: "step" as const,
+      schema: z.any(),
+      collect: () => {
+        if (turns++ === 0) return [];
+        stop.abort("Esc");
+        return forever();
+      },
+      render: () => "",
+    };
+    const looking = [
+      { type: "text", part: 0, text: "Let me look." },
+      { type: "call", part: 1, callId: "c", tool: "Echo", input: {} },
+      { type: "stop", stop: "tool-calls" },
+    ] as const;
+    const { state } = await run({ tools: [echo()], attachments: [memory as never] }, { replies: [looking], signal: stop.signal });
+    expect(roles(state.added)).toEqual(["user", "assistant", "tool"]);
+  });
+  it("while a gate thinks is no denial, and one that was said before stays", async () => {
+    const stop = new AbortController();
+    const gate: Gate = {
+      name: "g",
+      judge: (call) => {
+        if (call.callId === "1") return { say: "deny", why: "no" };
+        queueMicrotask(() => stop.abort("Esc"));
+        return forever();
+      },
+    };
+    const { state, events } = await run(
+      { tools: [echo(writes)], gates: [gate] },
+      { replies: [calls(["1", "Echo"], ["2", "Echo"], ["3", "Echo"])], signal: stop.signal },
+    );
+    expect(results(state.added).map(([id, outcome]) => [id, outcome])).toEqual([
+      ["1", "denied"],
+      ["2", "aborted"],
+      ["3", "aborted"],
+    ]);
+    expect(of(events, "tool.decided").map((e) => e.decision.callId)).toEqual(["1"]);
+  });
+  it("of a tool that asks ends after its grace, and closes the ask", async () => {
+    const stop = new AbortController();
+    const asker = (_: unknown, signal: AbortSignal): Promise<never> =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("over"))));
+    const asking = echo({
+      graceMs: 20,
+      deadlineMs: 60_000,
+      run: async (_, ctx) => {
+        await ctx.ask("?").catch(() => {});
+        return forever();
+      },
+    });
+    const { events, state } = await run(
+      { tools: [asking] },
+      {
+        replies: [calls(["c", "Echo"])],
+        signal: stop.signal,
+        env: { asker },
+        onEvent: (e) => {
+          if (e.type === "ask.opened") stop.abort("Esc");
+        },
+      },
+    );
+    expect(results(state.added)[0]![1]).toBe("aborted");
+    expect(of(events, "ask.closed")).toHaveLength(1);
+  });
+});
+
+describe("changed arguments", () => {
+  it("are what the trace, afterTool and the tool see", async () => {
+    const seen: unknown[] = [];
+    const gate: Gate = { name: "g", judge: () => ({ say: "allow", input: { text: "safe" } }) };
+    const { events } = await run(
+      { tools: [echo(writes)], gates: [gate], afterTool: [{ name: "a", after: (call) => void seen.push(call.input) as never }] },
+      { replies: [calls(["c", "Echo", { text: "evil" }]), says("done")] },
+    );
+    expect(of(events, "tool.started")[0]!.call.input).toEqual({ text: "safe" });
+    expect(seen).toEqual([{ text: "safe" }]);
+  });
+  it("an ask names only a gate that asked", async () => {
+    const asks: unknown[] = [];
+    await run(
+      { tools: [echo(writes)], gates: [gateSays({ say: "nothing" })] },
+      {
+        replies: [calls(["c", "Echo"]), says("done")],
+        env: {
+          asker: async (ask) => {
+            asks.push(ask);
+            return { kind: "deny" };
+          },
+        },
+      },
+    );
+    expect(asks[0]).not.toHaveProperty("by");
+  });
+});

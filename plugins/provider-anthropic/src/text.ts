@@ -1,10 +1,10 @@
 /** Text as the API takes it: no lone surrogates, no NUL, never blank. */
-import { type Json, wellFormed } from "@heddle/kernel/plugin";
+import type { Json } from "@heddle/kernel/plugin";
 
 export type JsonObject = { readonly [key: string]: Json };
 export const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
 
-export const clean = (text: string): string => wellFormed(text).replaceAll("\u0000", "\uFFFD");
+export const clean = (text: string): string => text.toWellFormed().replaceAll("\u0000", "\uFFFD");
 
 /** Wider than `trim`, since the API strips more kinds of space than JavaScript does; zero-width characters say nothing either. */
 export const isBlank = (text: string): boolean => /^[\s\u001c-\u001f\u0085\u200b-\u200f\u2060\ufeff]*$/.test(text);

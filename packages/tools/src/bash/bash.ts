@@ -9,7 +9,6 @@ import {
   type Tool,
   type ToolContext,
   type ToolOutput,
-  wellFormed,
   z,
 } from "@heddle/kernel/plugin";
 import { codeOf, failed } from "../answer.ts";
@@ -85,7 +84,7 @@ async function bash(i: Input, ctx: ToolContext, shell: ShellFolder, outputLimit:
       notes.push(`[The folder is now ${ended}]`);
     }
     const ending = endingOf(result, i);
-    const output = wellFormed(kept.text()).replace(/\n+$/, "");
+    const output = kept.text().toWellFormed().replace(/\n+$/, "");
     const content = [output || (ending || notes.length > 0 ? "" : "(no output)"), ending, ...notes].filter((s) => s !== "").join("\n");
     return { content, ...(ending === "" ? {} : { isError: true }) };
   } catch (error) {

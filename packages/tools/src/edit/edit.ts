@@ -1,5 +1,5 @@
 /** The tool Edit: one exact text for another, every other byte as it was. */
-import { defineTool, type Tool, type ToolContext, type ToolOutput, wellFormed, z } from "@heddle/kernel/plugin";
+import { defineTool, type Tool, type ToolContext, type ToolOutput, z } from "@heddle/kernel/plugin";
 import { answering, failed, plural } from "../answer.ts";
 import { type ChangeServices, changedLines, changing, put, type Target, targetPath } from "../change.ts";
 import { flag, lenient } from "../input.ts";
@@ -35,7 +35,7 @@ export const editTool = (services: ChangeServices): Tool =>
 
 async function edit(i: Input, ctx: ToolContext, services: ChangeServices): Promise<ToolOutput> {
   if (i.old_string === i.new_string) return failed("`old_string` and `new_string` are the same: there is nothing to change.");
-  if ([i.old_string, i.new_string].some((text) => wellFormed(text) !== text))
+  if ([i.old_string, i.new_string].some((text) => !text.isWellFormed()))
     return failed("`old_string` or `new_string` holds half of a surrogate pair, which no encoding can store.");
   return changing(i.file_path, ctx, services, async (target) => {
     const { name, text } = target;

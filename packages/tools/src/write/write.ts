@@ -1,5 +1,5 @@
 /** The tool Write: a whole file at once. */
-import { defineTool, type Tool, type ToolContext, type ToolOutput, wellFormed, z } from "@heddle/kernel/plugin";
+import { defineTool, type Tool, type ToolContext, type ToolOutput, z } from "@heddle/kernel/plugin";
 import { answering, failed, plural } from "../answer.ts";
 import { type ChangeServices, changedLines, changing, put, targetPath } from "../change.ts";
 import { lenient } from "../input.ts";
@@ -26,7 +26,7 @@ export const writeTool = (services: ChangeServices): Tool =>
 function write(i: Input, ctx: ToolContext, services: ChangeServices): Promise<ToolOutput> {
   return changing(i.file_path, ctx, services, async (target) => {
     const { name, text: before } = target;
-    if (wellFormed(i.content) !== i.content) return failed("`content` holds half of a surrogate pair, which no encoding can store.");
+    if (!i.content.isWellFormed()) return failed("`content` holds half of a surrogate pair, which no encoding can store.");
     if (before === undefined) {
       await put(target, i.content, ctx, services.files);
       return { content: `Created ${name} (${plural(linesOf(i.content).length, "line")}).` };
