@@ -80,7 +80,7 @@ export function explainData(events: readonly RuntimeEvent[]): TurnTable {
     permissionMode: started?.permissionMode ?? "",
     sections: all.map((s) => ({ ...s, rows: s.phase === "done" ? sorted(s.rows) : settled(s.rows) })),
     outcome: ended?.type === "turn.ended" ? ended.outcome : null,
-    modelCalls: events.filter((e) => e.type === "model.requested" && e.turn === turn).length,
+    modelCalls: isDry(events) ? 0 : events.filter((e) => e.type === "model.requested" && e.turn === turn).length,
     usage: usageOf(events),
     ms: ended && started ? ended.at - started.at : 0,
   };

@@ -29,11 +29,14 @@ export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
     sessions.add(session);
     return session;
   };
+  const refuse = (): void => {
+    if (disposed) throw new SessionError("the runtime is disposed; create another one to open a session");
+  };
   return {
     problems: started.problems,
     plugins: started.plugins,
     async open(options = {}) {
-      if (disposed) throw new SessionError("the runtime is disposed; create another one to open a session");
+      refuse();
       const fresh = startOf(o, options, cwd, host.id("session"));
       if (o.stateDir === null) {
         if (options.resume === undefined) return opened(fresh, () => null);
@@ -45,6 +48,8 @@ export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
       const { log, recovered, notices } = await openLogOf({ ...place, onFailure: (message) => tell(message) }, options.resume).catch(
         asSessionError,
       );
+      if (disposed) log.close(); // or its lock would be held by a session that nobody ends
+      refuse();
       const start: SessionStart = {
         ...fresh,
         id: log.id,

@@ -65,6 +65,23 @@ describe("fan-out", () => {
     ]);
   });
 
+  it("takes no longer per event when more of them wait", async () => {
+    const drained = async (n: number): Promise<number> => {
+      const fanout = new Fanout(() => {});
+      const all = gateway();
+      let seen = 0;
+      fanout.add(async () => {
+        if (++seen === n) all.open();
+      });
+      for (let i = 0; i < n; i++) fanout.push(phase("context"));
+      const started = performance.now();
+      await all.promise;
+      return performance.now() - started;
+    };
+    await drained(1_000);
+    expect(await drained(80_000)).toBeLessThan(2_000); // 27 s where what waits is copied for each event
+  });
+
   it("reports what a subscriber throws once, and goes on with it and with the others", async () => {
     const errors: unknown[] = [];
     const fanout = new Fanout((e) => void errors.push(String(e)));

@@ -89,6 +89,60 @@ describe("inputs while a turn runs", () => {
   });
 });
 
+describe("a turn that submits the next one", () => {
+  const spin = async () => {
+    const { candidate } = scripted([says("at last"), says("more")]);
+    const loop = pluginOf("loop", {
+      classifiers: [{ name: "k", classify: ({ text }) => (text === "/spin" ? { as: "command", command: "spin", args: "" } : undefined) }],
+      commands: [
+        {
+          name: "spin",
+          kind: "local",
+          summary: "",
+          run: () => ({ kind: "handled", controls: { nextInput: "/spin", submitNextInput: true } }),
+        },
+      ],
+    });
+    const { runtime, host } = await start([candidate, loop]);
+    const session = await runtime.open();
+    const events = seenBy(session);
+    const begun = (): string[] => events.flatMap((e) => (e.type === "turn.started" ? [e.input.text] : []));
+    return { session, host, events, begun };
+  };
+
+  it("does so at most 25 times in a row, which is said, and the session goes on", async () => {
+    const { session, events, begun } = await spin();
+    await session.submit("/spin");
+    await session.idle();
+    expect(begun()).toEqual(Array.from({ length: 26 }, () => "/spin"));
+    expect(events.flatMap((e) => (e.type === "message.added" && e.message.role === "system" ? [e.message] : []))).toMatchObject([
+      {
+        subtype: "submit-limit",
+        level: "warning",
+        text: "stopped: 25 turns in a row were submitted by the one before. Send it yourself to go on: /spin",
+      },
+    ]);
+    await session.submit("/spin");
+    await session.idle();
+    expect(begun()).toHaveLength(52);
+  });
+
+  it("leaves time for others, and an abort ends it; what the person has said is kept", async () => {
+    const { session, host, begun } = await spin();
+    setTimeout(() => {
+      session.steer("stop it");
+      session.abort();
+    }, 0);
+    await session.submit("/spin");
+    await session.idle();
+    expect(begun().length).toBeLessThan(25);
+    expect([begun().at(-1), session.busy]).toEqual(["stop it", false]);
+    const lines = linesOf(host).filter((l) => l.type.startsWith("input."));
+    const open = lines.filter((l) => l.type === "input.queued" && !lines.some((m) => m.type === "input.taken" && m["id"] === l["id"]));
+    expect(open).toEqual([]);
+  });
+});
+
 describe("asks", () => {
   const asking = async (more: object = {}) => {
     const { candidate } = scripted([calls("Echo", { text: "x" }), says("done")]);
@@ -119,10 +173,50 @@ describe("asks", () => {
   it("are denied at once where nobody is, and say how to allow", async () => {
     const { session } = await asking({ headless: true });
     const result = await session.submit("hi");
-    expect(result.messages[2]).toMatchObject({
-      outcome: "denied",
-      content: [{ text: "Denied: nobody can be asked; allow it with --allowedTools or permissions.allow" }],
+    const text = "Denied: nobody can be asked; a rule has to allow it beforehand";
+    expect(result.messages[2]).toMatchObject({ outcome: "denied", content: [{ text }] });
+  });
+
+  it("tell a plugin that nobody can answer its question", async () => {
+    const answers: Answer[] = [];
+    const curious = pluginOf("curious", { closers: [{ name: "c", close: async (_, ctx) => void answers.push(await ctx.ask("Sure?")) }] });
+    const { runtime } = await start([scripted([says("done")]).candidate, curious]);
+    await (await runtime.open({ headless: true })).submit("hi");
+    expect(answers).toEqual([{ kind: "deny", reason: "nobody can be asked; the session is headless" }]);
+  });
+
+  it("are closed for observers too when the turn is aborted", async () => {
+    const seen: string[] = [];
+    const watching = pluginOf("watching", {
+      observers: [{ name: "o", on: ["ask.opened", "ask.closed"], observe: (e) => void seen.push(e.type) }],
     });
+    const { candidate } = scripted([calls("Echo", { text: "x" })]);
+    const { runtime } = await start([candidate, echo(), watching]);
+    const session = await runtime.open();
+    session.subscribe((e) => {
+      if (e.type === "ask.opened") session.abort();
+    });
+    await session.submit("hi");
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(seen).toEqual(["ask.opened", "ask.closed"]);
+  });
+
+  it("of an observer, which outlives its turn, are closed with the session", async () => {
+    const asked = gateway();
+    const late = pluginOf("late", {
+      observers: [{ name: "o", on: ["turn.ended"], observe: async (_, ctx) => void (await ctx.ask("And now?")) }],
+    });
+    const { runtime } = await start([scripted([says("done")]).candidate, late]);
+    const session = await runtime.open();
+    const events = seenBy(session);
+    session.subscribe((e) => {
+      if (e.type === "ask.opened") asked.open();
+    });
+    await session.submit("hi");
+    await asked.promise;
+    await session.dispose();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(typesOf(events).filter((t) => t.startsWith("ask."))).toEqual(["ask.opened", "ask.closed"]);
   });
 
   it("are closed when the turn is aborted, and a late answer changes nothing", async () => {
@@ -136,11 +230,9 @@ describe("asks", () => {
     const result = await session.submit("hi");
     session.answer(id, { kind: "allow" });
     expect(result.outcome).toEqual({ kind: "aborted", reason: "enough" });
-    expect(events.find((e) => e.type === "ask.closed")).toMatchObject({
-      id,
-      answer: { kind: "deny", reason: "the turn was aborted" },
-      turn: result.turn,
-    });
+    expect(events.filter((e) => e.type === "ask.closed")).toMatchObject([
+      { id, answer: { kind: "deny", reason: "the turn was aborted" }, turn: result.turn },
+    ]);
     expect(unpaired(session.messages)).toEqual({ open: [], orphan: [] });
   });
 });

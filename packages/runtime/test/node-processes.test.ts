@@ -33,6 +33,9 @@ describe("processes", () => {
 
   it("rejects only when it cannot be started", async () => {
     await expect(nodeProcesses().run({ command: "/nonexistent/program", cwd: "/" })).rejects.toMatchObject({ code: "ENOENT" });
+    await expect(nodeProcesses().run({ command: "echo", args: ["a\0b"], cwd: "/" })).rejects.toMatchObject({
+      code: "ERR_INVALID_ARG_VALUE",
+    });
   });
 
   it("ends the whole group at the timeout", async () => {
@@ -56,6 +59,14 @@ describe("processes", () => {
     const started = performance.now();
     expect(await sh("sleep 5 & echo done")).toMatchObject({ ended: "exit", exitCode: 0, stdout: "done\n" });
     expect(performance.now() - started).toBeLessThan(4_000);
+  });
+
+  it("calls neither a timeout nor an abort what comes after a command has ended by itself", async () => {
+    const controller = new AbortController();
+    const late = sh("sleep 5 & echo done", { timeoutMs: 120 });
+    const aborted = sh("sleep 5 & echo done", { signal: controller.signal, onOutput: () => setTimeout(() => controller.abort(), 100) });
+    const ended = { ended: "exit", exitCode: 0, signal: null, stdout: "done\n" };
+    expect(await Promise.all([late, aborted])).toMatchObject([ended, ended]);
   });
 
   it("keeps the head and the tail of long output and counts the rest", async () => {

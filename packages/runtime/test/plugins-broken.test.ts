@@ -26,6 +26,18 @@ describe("a broken plugin is one line, and the rest goes on", () => {
       "load: loading its code threw: Unexpected token",
     ],
     [
+      "does not find what it imports",
+      setup(() => ({}), {
+        dir: "/p/bad",
+        load: async () => {
+          throw Object.assign(new Error("Cannot find package '@heddle/kernel' imported from /p/bad/index.js"), {
+            code: "ERR_MODULE_NOT_FOUND",
+          });
+        },
+      }),
+      "load: loading its code threw: Cannot find package '@heddle/kernel' imported from /p/bad/index.js; run \"npm install\" in /p/bad",
+    ],
+    [
       "exports no plugin",
       setup(() => ({}), { load: async () => ({ activate() {} }) }),
       "load: the default export of its main is not what definePlugin({ setup }) returns",

@@ -58,24 +58,43 @@ describe("names", () => {
     run: () => name,
     ...(aliases ? { aliases } : {}),
   });
-  const one = pluginOf("one", { tools: [tool("Echo", ["Say"])], commands: [command("deploy")] });
+  const renderer = { name: "card", surface: "tui", render: () => "" };
+  const one = pluginOf("one", { tools: [tool("Echo", ["Say"])], commands: [command("deploy")], renderers: [renderer] });
 
   it.each<[string, Contributions, string, string]>([
-    ["a tool", { tools: [tool("Echo")] }, 'tools "Echo"', '{"plugins":{"@acme/two":{"rename":{"tools/Echo":"AcmeEcho"}}}}'],
-    ["an alias", { tools: [tool("Other", ["Say"])] }, 'tools "Say"', '{"plugins":{"@acme/two":{"rename":{"tools/Say":"AcmeSay"}}}}'],
+    ["a tool", { tools: [tool("Echo")] }, 'tools "Echo"', '{"plugins":[{"package":"@acme/two","rename":{"tools/Echo":"AcmeEcho"}}]}'],
+    [
+      "an alias",
+      { tools: [tool("Other", ["Say"])] },
+      'tools "Say"',
+      '{"plugins":[{"package":"@acme/two","rename":{"tools/Say":"AcmeSay"}}]}',
+    ],
     [
       "a command",
       { commands: [command("deploy")] },
       'commands "deploy"',
-      '{"plugins":{"@acme/two":{"rename":{"commands/deploy":"acme-deploy"}}}}',
+      '{"plugins":[{"package":"@acme/two","rename":{"commands/deploy":"acme-deploy"}}]}',
+    ],
+    [
+      "a renderer",
+      { renderers: [renderer] },
+      'renderers "card"',
+      '{"plugins":[{"package":"@acme/two","rename":{"renderers/card":"acme-card"}}]}',
     ],
   ])("refuses a second owner of %s, names both and the line that helps", async (_, contributions, what, line) => {
     const second = pluginOf("@acme/two", contributions);
     expect(await said([one, second])).toEqual([
       `contributes: plugin "@acme/two"@1.0.0 (built in): ${what} is already the name of one of plugin "one"; rename one of them in the settings, for example ${line}`,
     ]);
-    const { rename } = (JSON.parse(line) as { plugins: Record<string, { rename: Record<string, string> }> }).plugins["@acme/two"]!;
+    const { rename } = (JSON.parse(line) as { plugins: [{ rename: Record<string, string> }] }).plugins[0];
     expect(await said([one, { ...second, rename }])).toEqual([]);
+  });
+
+  it("names one in a folder by its path", async () => {
+    const second = pluginOf("two", { commands: [command("deploy")] }, { dir: "/p/two" });
+    expect((await said([one, second]))[0]).toContain('{"plugins":[{"path":"/p/two","rename":{"commands/deploy":"two-deploy"}}]}');
+    const installed = pluginOf("two", { commands: [command("deploy")] }, { dir: "/p/node_modules/two" });
+    expect((await said([one, installed]))[0]).toContain('{"plugins":[{"package":"two",');
   });
 
   it("lets one name be at two points, and twice where nothing is looked up by name", async () => {
@@ -101,9 +120,35 @@ describe("names", () => {
     const it = new Counter();
     const { registry, plugins } = await start([pluginOf("c", { tools: [it] }, { rename: { "tools/Count": "AcmeCount" } })]);
     const entry = registry.find("tools", "AcmeCount")!;
-    expect([entry.name, entry.it.name, it.name, registry.find("tools", "Count")]).toEqual(["AcmeCount", "AcmeCount", "Count", undefined]);
+    expect([entry.name, it.name, registry.find("tools", "Count")]).toEqual(["AcmeCount", "Count", undefined]);
     expect([entry.it.run({}, {} as never), entry.it.run({}, {} as never)]).toEqual(["1", "2"]);
     expect(plugins[0]!.contributes).toEqual([{ point: "tools", name: "AcmeCount" }]);
+  });
+
+  it("renames what is frozen, also its aliases", async () => {
+    class Counter {
+      #n = 0;
+      readonly name = "Count";
+      readonly aliases = Object.freeze(["Tally"]);
+      readonly description = "";
+      readonly input = z.object({});
+      readonly overlap = "shared" as const;
+      effects = () => [];
+      run(): string {
+        return String(++this.#n);
+      }
+    }
+    const rename = { "tools/Count": "AcmeCount", "tools/Tally": "AcmeTally" };
+    const { registry } = await start([pluginOf("c", { tools: [Object.freeze(new Counter())] }, { rename })]);
+    const entry = registry.find("tools", "AcmeTally")!;
+    expect([registry.list("tools"), registry.find("tools", "AcmeCount"), registry.find("tools", "Tally")]).toEqual([
+      [{ plugin: "c", name: "AcmeCount", aliases: ["AcmeTally"] }],
+      entry,
+      undefined,
+    ]);
+    expect([entry.it.run({}, {} as never), entry.it.run({}, {} as never), entry.it.effects({}, {} as never)]).toEqual(["1", "2", []]);
+    const one = await start([pluginOf("c", { tools: [Object.freeze(new Counter())] }, { rename: { "tools/Count": "Other" } })]);
+    expect(one.registry.find("tools", "Tally")!.it.run({}, {} as never)).toBe("1");
   });
 
   it("says when the settings rename nothing, and keeps the plugin", async () => {

@@ -91,6 +91,20 @@ describe("resuming", () => {
     );
   });
 
+  it("refuses a session that is still being read when the runtime is disposed, and lets go of its lock", async () => {
+    const one = scripted([says("done")]);
+    const { runtime, host } = await start([one.candidate]);
+    const session = await runtime.open();
+    await session.submit("hi");
+    await session.dispose();
+    const opening = runtime.open({ resume: "latest" });
+    const disposing = runtime.dispose();
+    await expect(opening).rejects.toThrow(new SessionError("the runtime is disposed; create another one to open a session"));
+    await disposing;
+    const next = await start([scripted([]).candidate], { host });
+    expect((await next.runtime.open({ resume: "latest" })).id).toBe(session.id);
+  });
+
   it("keeps nothing without a state folder", async () => {
     const one = scripted([says("done")]);
     const { runtime, host } = await start([one.candidate], { stateDir: null });

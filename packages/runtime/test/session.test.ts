@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { SESSION, type SessionPort, unpaired } from "@heddle/kernel";
 import { describe, expect, it } from "vitest";
+import type { Session } from "../src/index.ts";
 import { allowAll, calls, commands, echo, linesOf, pluginOf, says, scripted, seenBy, start, typesOf, waits } from "./support.ts";
 
 describe("a turn", () => {
@@ -262,6 +263,23 @@ describe("the session", () => {
     expect(typesOf(dry.events)).toContain("model.requested");
     expect([requests.length, session.messages, session.path && host.stored.has(session.path)]).toEqual([0, before, false]);
     expect((await session.dry("/clear")).request).toBeNull();
+  });
+
+  it("shows it also while a turn runs, whose calls have no results yet", async () => {
+    let session: Session;
+    let dry: ReturnType<Session["dry"]> | undefined;
+    const { candidate } = scripted([calls("Echo", { text: "x" }), says("done")]);
+    const { runtime } = await start([
+      candidate,
+      allowAll,
+      echo((text) => {
+        dry = session.dry("by the way");
+        return text;
+      }),
+    ]);
+    session = await runtime.open();
+    await session.submit("hi");
+    expect([(await dry!).request, session.messages.length]).toEqual([{ model: "m", messages: 4 }, 4]);
   });
 
   it("closes: aborts what runs, answers what waits, and takes no more", async () => {

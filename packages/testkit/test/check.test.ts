@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Contributions, defineAttachment, defineTool, type SetupContext, z } from "@heddle/kernel/plugin";
+import { type Contributions, defineAttachment, defineTool, type ModelChunk, ModelError, type SetupContext, z } from "@heddle/kernel/plugin";
 import { afterEach, describe, expect, it } from "vitest";
 import { type CheckOptions, checkPlugin, type Finding, type PluginMore, plugin } from "../src/index.ts";
 
@@ -53,7 +53,7 @@ describe("checkPlugin", () => {
     const report = await checkPlugin(plugin("acme", { ...tools, commands: ["greet"], attachments: ["note"] }, setup), {
       samples: { tools: { Echo: [{ text: "a" }] }, commands: { greet: ["Ada"] } },
     });
-    expect(report).toEqual({ plugin: "acme", ok: true, findings: [], text: 'plugin "acme": all checks passed' });
+    expect(report).toEqual({ plugin: "acme", ok: true, findings: [], warnings: [], text: 'plugin "acme": all checks passed' });
   });
 
   it("names a manifest that does not match, and one that is wrong", async () => {
@@ -158,10 +158,122 @@ describe("checkPlugin", () => {
     ]);
   });
 
+  it("names a gate, an afterTool, a prompt part and a classifier that throw on what is made up", async () => {
+    const boom = (): never => {
+      throw new Error("boom");
+    };
+    const contributions = {
+      classifiers: [{ name: "c", classify: boom }],
+      systemPrompt: [{ name: "p", placement: "system" as const, build: boom }],
+      closers: [{ name: "e", close: boom }],
+      gates: [{ name: "g", judge: boom }],
+    };
+    const points = { classifiers: ["c"], systemPrompt: ["p"], gates: ["g"], closers: ["e"] };
+    expect((await findings(points, () => contributions)).map((f) => f.message).sort()).toEqual(
+      ['classifiers "c"', 'closers "e"', 'gates "g"', 'systemPrompt "p"'].map((what) => `plugin "acme" (${what}) threw: boom`),
+    );
+    expect(await findings({ afterTool: ["a"] }, () => ({ afterTool: [{ name: "a", after: boom }] }))).toEqual([
+      { check: "call", message: 'plugin "acme" (afterTool "a") threw: boom' },
+    ]);
+    const judged: string[] = [];
+    const judge = (_: { tool: string }, effects: readonly { kind: string }[]) => {
+      judged.push(...effects.map((e) => e.kind));
+      return { say: "deny" as const, why: "never" };
+    };
+    expect(await findings({ gates: ["g"] }, () => ({ gates: [{ name: "g", judge }] }))).toEqual([]);
+    expect(judged).toEqual(["read", "write", "execute", "network", "other"]);
+  });
+
+  it("asks each provider something small, and stops one that does not answer", async () => {
+    const ask = async (stream: () => AsyncIterable<ModelChunk>, more: object = {}): Promise<string> => {
+      const provider = { name: "x", stream, ...more };
+      return (
+        await checkPlugin(
+          plugin("acme", { providers: ["x"] }, () => ({ providers: [provider] })),
+          { turnMs: 100 },
+        )
+      ).text;
+    };
+    const who = 'plugin "acme" (providers "x")';
+    const good = async function* (): AsyncIterable<ModelChunk> {
+      yield { type: "text", part: 0, text: "hi" };
+      yield { type: "stop", stop: "end" };
+    };
+    expect([
+      await ask(good),
+      await ask(() => {
+        throw new Error("never works");
+      }),
+      await ask(async function* () {
+        yield* [];
+      }),
+      await ask(async function* () {
+        await new Promise(() => {});
+        yield* [];
+      }),
+      await ask(() => {
+        throw new ModelError("no key", { kind: "auth" });
+      }),
+      await ask(good, {
+        window() {
+          throw new Error("what model?");
+        },
+      }),
+      await ask(good, {
+        encode() {
+          throw new Error("too odd");
+        },
+      }),
+    ]).toEqual([
+      'plugin "acme": all checks passed',
+      `call: ${who} threw: never works`,
+      `call: ${who} returned something unusable: a stream that ends without a stop chunk`,
+      'plugin "acme": all checks passed',
+      `plugin "acme": all checks passed, but:\nwarning, call: ${who} no key`,
+      `call: ${who} threw: what model?`,
+      `call: ${who} threw: too odd`,
+    ]);
+  });
+
+  it("runs each command without arguments, which it may refuse, but not on a sample", async () => {
+    const run = (args: string): never => {
+      throw new Error(`what is "${args}"?`);
+    };
+    const usage = {
+      name: "usage",
+      kind: "local" as const,
+      summary: "",
+      run: () => ({ kind: "handled" as const, level: "error" as const, show: "how" }),
+    };
+    const spin = {
+      ...usage,
+      name: "spin",
+      run: () => ({ kind: "handled" as const, controls: { nextInput: "/spin", submitNextInput: true } }),
+    };
+    const candidate = plugin("acme", { commands: ["c", "usage", "spin"] }, () => ({
+      commands: [{ name: "c", kind: "local" as const, summary: "", run }, usage, spin],
+    }));
+    const who = 'plugin "acme" (commands "c")';
+    const warning = { check: "call", message: `${who} threw: what is ""?` };
+    expect(await checkPlugin(candidate)).toEqual({
+      plugin: "acme",
+      ok: true,
+      findings: [],
+      warnings: [warning],
+      text: `plugin "acme": all checks passed, but:\nwarning, call: ${who} threw: what is ""?`,
+    });
+    const report = await checkPlugin(candidate, { samples: { commands: { c: ["x"] } } });
+    expect([report.ok, report.findings, report.warnings]).toEqual([
+      false,
+      [{ check: "call", message: `${who} threw: what is "x"?` }],
+      [warning],
+    ]);
+  });
+
   it("reads a folder as it is", async () => {
     const heddle = { manifest: 1, api: "^1.0.0", main: "./index.js" };
     const good = folder({ name: "x", version: "1.0.0", type: "module", heddle }, "export default { setup: () => ({}) };");
-    expect(await checkPlugin(good)).toEqual({ plugin: "x", ok: true, findings: [], text: 'plugin "x": all checks passed' });
+    expect(await checkPlugin(good)).toEqual({ plugin: "x", ok: true, findings: [], warnings: [], text: 'plugin "x": all checks passed' });
     const none = folder({ name: "x", version: "1.0.0" });
     expect((await checkPlugin(none)).text).toBe(
       `manifest: ${join(none, "package.json")} has no "heddle" key, so it is not a plugin; add one`,

@@ -43,8 +43,8 @@ export function environmentFor(o: ProcessesOptions, more: Readonly<Record<string
 export function nodeProcesses(o: ProcessesOptions = {}): Processes {
   const running = new Running();
   return {
-    run(options) {
-      if (options.signal?.aborted) return Promise.resolve(notStarted());
+    async run(options) {
+      if (options.signal?.aborted) return notStarted();
       return new Run(options, environmentFor(o, options.env), running).result;
     },
   };
@@ -130,11 +130,18 @@ class Run {
     const onAbort = (): void => this.#kill(pid, "abort");
     this.#o.signal?.addEventListener("abort", onAbort, { once: true });
     if (this.#o.timeoutMs !== undefined) this.#timers.push(setTimeout(() => this.#kill(pid, "timeout"), this.#o.timeoutMs));
-    const finish = (): void => {
+    const onExit = (): void => {
       this.#o.signal?.removeEventListener("abort", onAbort);
+      if (this.#ended === "exit") this.#clear(); // it has ended by itself, whatever it leaves running
+    };
+    const finish = (): void => {
+      onExit();
       this.#finish(pid);
     };
-    this.#child.once("exit", () => this.#timers.push(setTimeout(finish, LINGER_MS)));
+    this.#child.once("exit", () => {
+      onExit();
+      this.#timers.push(setTimeout(finish, LINGER_MS));
+    });
     this.#child.once("close", finish);
   }
   #listen(from: NodeJS.ReadableStream, name: "stdout" | "stderr", kept: HeadTail): void {

@@ -45,7 +45,7 @@ export async function activate(p: Ready, services: Provided, o: ActivateOptions)
   const signal = new AbortController().signal;
   const ran = await guard(who, { deadlineMs: o.setupMs, signal, now: o.now, watch: o.watch }, async (scope) => {
     try {
-      const definition = definitionOf(await p.load());
+      const definition = definitionOf(await loadOf(p));
       stage = "setup";
       const options = optionsOf(definition, p.options);
       const ctx = contextFor(p, options, scope, { services, provided, disposers, capabilities: o.capabilities });
@@ -63,6 +63,16 @@ export async function activate(p: Ready, services: Provided, o: ActivateOptions)
   const said = ran.fault.message.replace(/^plugin .* \(observers "setup"\) /, "");
   const what = stage === "load" ? "loading its code" : "its setup";
   return { stage, message: `${what} ${said}`, disposers };
+}
+
+/** Node names what it has not found, but not what to do. */
+async function loadOf(p: Ready): Promise<unknown> {
+  try {
+    return await p.load();
+  } catch (error) {
+    if (p.dir === undefined || (error as { code?: unknown } | null)?.code !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new Error(`${textOfError(error)}; run "npm install" in ${p.dir}`, { cause: error });
+  }
 }
 
 function definitionOf(loaded: unknown): PluginDefinition {

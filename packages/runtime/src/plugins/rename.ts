@@ -1,9 +1,9 @@
 /** Gives contributions other names, as the settings say, and finds two plugins that want one name. */
-import type { PluginId, PointId } from "@heddle/kernel";
+import { type PluginId, POINT_IDS, POINTS, type PointId } from "@heddle/kernel";
 import type { Contribution } from "./shapes.ts";
 
 /** Points where a name must lead to one contribution only. */
-const KEYED: readonly PointId[] = ["commands", "tools", "providers"];
+const KEYED: readonly PointId[] = POINT_IDS.filter((point) => POINTS[point].mode === "keyed");
 
 /** `unused`: keys that name nothing. A key is `point/name`; at keyed points an alias can be renamed too. */
 export function renameAll(
@@ -20,29 +20,34 @@ export function renameAll(
     };
     const name = newName(c.name);
     const aliases = c.aliases.map(newName);
-    const same = name === c.name && aliases.every((alias, i) => alias === c.aliases[i]);
-    return same ? c : { ...c, name, aliases, it: named(c.it, name, aliases) };
+    const same = aliases.every((alias, i) => alias === c.aliases[i]);
+    return { ...c, name, aliases, it: same ? c.it : withAliases(c.it, aliases) };
   });
   return { list: renamed, unused: Object.keys(rename).filter((key) => !used.has(key)) };
 }
 
-/** The object itself stays as it is and keeps its `this`; only who asks for its names gets the new ones. */
-function named(it: object, name: string, aliases: readonly string[]): object {
-  const hasAliases = "aliases" in it;
-  return new Proxy(it, {
-    get(target, key) {
-      if (key === "name") return name;
-      if (key === "aliases") return hasAliases ? aliases : undefined;
-      const value: unknown = Reflect.get(target, key, target);
-      return typeof value === "function" ? value.bind(target) : value;
+/**
+ * The object itself stays as it is and keeps its `this`; only who asks for its aliases gets the new ones. A registry has the name of
+ * an entry beside it, but reads aliases from the contribution. The target is another object, since a frozen one would forbid the answer.
+ */
+function withAliases(it: object, aliases: readonly string[]): object {
+  return new Proxy(
+    {},
+    {
+      get(_, key) {
+        if (key === "aliases") return aliases;
+        const value: unknown = Reflect.get(it, key, it);
+        return typeof value === "function" ? value.bind(it) : value;
+      },
+      has: (_, key) => key in it,
     },
-  });
+  );
 }
 
 export type Owned = { readonly plugin: PluginId; readonly list: readonly Contribution[] };
 
-/** Says who has the name, and the line of the settings that gives the newcomer another one; undefined when nothing clashes. */
-export function clashOf(newcomer: Owned, settled: readonly Owned[]): string | undefined {
+/** Says who has the name, and the line of the settings that gives the newcomer another one; undefined when nothing clashes. `entry` is how they name it. */
+export function clashOf(newcomer: Owned, settled: readonly Owned[], entry: object): string | undefined {
   const taken = new Map<string, string>();
   for (const { plugin, list } of settled) for (const c of list) for (const key of keysOf(c)) taken.set(key, plugin);
   for (const c of newcomer.list) {
@@ -53,7 +58,7 @@ export function clashOf(newcomer: Owned, settled: readonly Owned[]): string | un
         continue;
       }
       const name = key.slice(c.point.length + 1);
-      const line = JSON.stringify({ plugins: { [newcomer.plugin]: { rename: { [key]: otherName(newcomer.plugin, name) } } } });
+      const line = JSON.stringify({ plugins: [{ ...entry, rename: { [key]: otherName(newcomer.plugin, name) } }] });
       return `${c.point} "${name}" is already the name of one of plugin "${owner}"; rename one of them in the settings, for example ${line}`;
     }
   }

@@ -105,7 +105,7 @@ class Stage {
     const { list, unused } = renameAll(one.contributions, plugin.rename);
     for (const key of unused) this.#warn(plugin, `the settings rename "${key}", but it has nothing of that name`);
     const owned = (a: Active): Owned => ({ plugin: a.plugin.id, list: a.contributions });
-    const clash = clashOf({ plugin: plugin.id, list }, this.active.map(owned));
+    const clash = clashOf({ plugin: plugin.id, list }, this.active.map(owned), entryOf(plugin));
     if (clash) {
       this.#report(plugin, "contributes", clash);
       await disposeOne(plugin, one.disposers, this.#o);
@@ -139,6 +139,10 @@ class Stage {
     return left;
   }
 }
+
+/** How the settings name it: what npm has installed by its name, all else by its folder. */
+const entryOf = ({ id, dir }: Candidate): { package: string } | { path: string } =>
+  dir === undefined || /[\\/]node_modules[\\/]/.test(dir) ? { package: id } : { path: dir };
 
 function infoOf({ plugin, contributions }: Active): PluginInfo {
   const { id, version, from, dir, parsed } = plugin;

@@ -1,30 +1,29 @@
 /** Questions to the person that are open, and the answers that close them. */
 import type { Answer, Ask } from "@heddle/kernel";
 
-export const NOBODY = "nobody can be asked; allow it with --allowedTools or permissions.allow";
-
-type Open = { readonly resolve: (answer: Answer) => void; readonly reject: (error: Error) => void };
+/** The answer where nobody can be asked: the model reads it for a call, a plugin for a question of its own. */
+export const nobody = (ask: Ask): Answer => ({
+  kind: "deny",
+  reason: `nobody can be asked; ${ask.kind === "permission" ? "a rule has to allow it beforehand" : "the session is headless"}`,
+});
 
 export class Asks {
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, (answer: Answer) => void>();
+  readonly #end = new AbortController();
 
-  /** Rejects when the signal fires, after `onAbort`. */
-  ask(ask: Ask, signal: AbortSignal, onAbort: (ask: Ask) => void): Promise<Answer> {
-    if (signal.aborted) return Promise.reject(new Error("the turn was aborted"));
+  /** Rejects when the signal fires, and at once when it has fired before; also at the end of the session. */
+  ask(ask: Ask, turn: AbortSignal): Promise<Answer> {
+    const signal = AbortSignal.any([turn, this.#end.signal]);
     return new Promise((resolve, reject) => {
       const aborted = (): void => {
         this.#open.delete(ask.id);
-        onAbort(ask);
         reject(new Error("the turn was aborted"));
       };
+      if (signal.aborted) return aborted();
       signal.addEventListener("abort", aborted, { once: true });
-      const settled = (): void => signal.removeEventListener("abort", aborted);
-      this.#open.set(ask.id, {
-        resolve(answer) {
-          settled();
-          resolve(answer);
-        },
-        reject,
+      this.#open.set(ask.id, (answer) => {
+        signal.removeEventListener("abort", aborted);
+        resolve(answer);
       });
     });
   }
@@ -32,7 +31,11 @@ export class Asks {
   answer(id: string, answer: Answer): boolean {
     const open = this.#open.get(id);
     this.#open.delete(id);
-    open?.resolve(answer);
+    open?.(answer);
     return open !== undefined;
+  }
+  /** The session is over: observers may still wait for an answer. */
+  end(): void {
+    this.#end.abort();
   }
 }

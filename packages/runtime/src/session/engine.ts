@@ -21,7 +21,7 @@ import {
 import { isKept, type LogLine, mend, type SessionLog } from "@heddle/sessions";
 import { textOfError } from "../plugins/problem.ts";
 import { type Host, type Session, SessionError, type TurnResult } from "../types.ts";
-import { Asks, NOBODY } from "./asks.ts";
+import { Asks, nobody } from "./asks.ts";
 import type { DebugLog } from "./debug-log.ts";
 import { dryRun } from "./dry.ts";
 import { Fanout, type Listener } from "./fanout.ts";
@@ -55,6 +55,10 @@ export type SessionDeps = {
   readonly onDispose: (session: Session) => void;
 };
 
+/** Turns in a row that may be submitted by the turn before them. */
+const MAX_BY_ITSELF = 25;
+const { setTimeout: later } = globalThis; // a test may put fake timers in its place
+
 type Running = { readonly id: string; readonly controller: AbortController; readonly tally: Tally; readonly from: Waiting; step: number };
 
 export class Engine implements Session {
@@ -81,6 +85,9 @@ export class Engine implements Session {
   #ended: Promise<unknown> = Promise.resolve();
   #disposed: Promise<void> | undefined;
   #unsaid: string | undefined;
+  /** The id of an input that a turn has submitted and that has not begun yet. */
+  #byItself: string | undefined;
+  #inARow = 0;
 
   constructor(start: SessionStart, deps: SessionDeps) {
     this.id = start.id;
@@ -134,14 +141,15 @@ export class Engine implements Session {
   steer(input: Input | string): void {
     if (this.#disposed) throw new SessionError(`session "${this.id}" is closed; open it again to go on`);
     const waiting = { id: this.#deps.host.id("input"), input: inputOf(input) };
-    if (this.#running) this.#inputs.steer(waiting);
+    if (this.busy) this.#inputs.steer(waiting);
     else this.#begin({ ...waiting, logged: false });
   }
   answer(askId: string, answer: Answer): void {
     if (!this.#asks.answer(askId, answer)) this.#deps.debug.write("runtime", `an answer to "${askId}", which is not open, was dropped`);
   }
   abort(reason = "interrupted"): void {
-    this.#running?.controller.abort(reason);
+    if (this.#running) this.#running.controller.abort(reason);
+    else if (this.#byItself !== undefined) this.#inputs.drop(this.#byItself);
   }
   subscribe(listener: Listener): () => void {
     return this.#fanout.add(listener);
@@ -154,11 +162,12 @@ export class Engine implements Session {
     const env: TurnEnv = {
       ...this.#env(),
       breaker: new Breaker(),
-      asker: async () => ({ kind: "deny", reason: NOBODY }),
+      asker: async (ask) => nobody(ask),
       stateOf: (plugin) => stateOf(states, plugin),
     };
-    const o = { input: inputOf(input), history: this.#history.slice(), prefix: this.#prefix, signal: this.#dryRuns.signal };
-    return dryRun(env, o);
+    // while a turn runs, the calls of its last step have no results yet
+    const history = mend(this.#history).messages;
+    return dryRun(env, { input: inputOf(input), history, prefix: this.#prefix, signal: this.#dryRuns.signal });
   }
   setModel(model: string): void {
     if (model !== this.#model) this.#emit({ type: "session.changed", change: { model } });
@@ -174,6 +183,7 @@ export class Engine implements Session {
     const left = this.#inputs.clear();
     this.abort("the session was closed");
     this.#dryRuns.abort("the session was closed");
+    this.#asks.end();
     await this.#ended;
     for (const w of [...left, ...this.#inputs.clear()])
       w.settle?.(new Tally({ kind: "aborted", reason: "the session was closed" }).result(w.id, 0));
@@ -184,6 +194,8 @@ export class Engine implements Session {
 
   /** Starts a turn at once: its input is in the log when this returns. */
   #begin(from: Waiting): void {
+    this.#inARow = from.id === this.#byItself ? this.#inARow + 1 : 0;
+    this.#byItself = undefined;
     const turn: Running = { id: this.#deps.host.id("turn"), controller: new AbortController(), tally: new Tally(), from, step: 0 };
     this.#running = turn;
     this.#ended = this.#run(turn).then((result) => {
@@ -218,10 +230,25 @@ export class Engine implements Session {
   }
   #after(turn: Running, result: TurnResult): void {
     this.#inputs.release();
+    const { kind } = result.outcome;
     const next = turn.tally.ended?.next;
-    const went = result.outcome.kind === "completed" || result.outcome.kind === "handled";
+    const went = (kind === "completed" || kind === "handled") && !turn.controller.signal.aborted;
+    if (!next?.submit || !went || this.#disposed) this.#goOn();
+    else if (this.#inARow >= MAX_BY_ITSELF) {
+      this.#say(
+        "submit-limit",
+        `stopped: ${MAX_BY_ITSELF} turns in a row were submitted by the one before. Send it yourself to go on: ${next.text}`,
+      );
+      this.#goOn();
+    } else {
+      this.#byItself = this.#deps.host.id("input");
+      this.#inputs.enqueueFirst({ id: this.#byItself, input: { text: next.text, source: "queue" } });
+      later(() => this.#goOn(), 0); // turns that wait for nothing would leave no time for anything else, such as an abort
+    }
+  }
+  #goOn(): void {
     if (this.#disposed) return;
-    if (next?.submit && went) this.#inputs.enqueueFirst({ id: this.#deps.host.id("input"), input: { text: next.text, source: "queue" } });
+    this.#inputs.release();
     const waiting = this.#inputs.next();
     if (waiting) this.#begin(waiting);
     else for (const resolve of this.#onIdle.splice(0)) resolve();
@@ -269,10 +296,7 @@ export class Engine implements Session {
     };
   }
   #ask(ask: Ask, signal: AbortSignal): Promise<Answer> {
-    if (this.#start.headless) return Promise.resolve({ kind: "deny", reason: NOBODY });
-    return this.#asks.ask(ask, signal, ({ id }) =>
-      this.#emit({ type: "ask.closed", id, answer: { kind: "deny", reason: "the turn was aborted" } }),
-    );
+    return this.#start.headless ? Promise.resolve(nobody(ask)) : this.#asks.ask(ask, signal);
   }
 
   /** An event of the runtime itself, in the running turn or between turns. */
@@ -315,6 +339,10 @@ export class Engine implements Session {
     if (text === undefined) return;
     this.#unsaid = undefined;
     this.#notices.push(text);
+    this.#say("log-failed", text);
+  }
+  /** A warning for the person and the log. */
+  #say(subtype: string, text: string): void {
     const { host } = this.#deps;
     const message: SystemMessage = {
       role: "system",
@@ -322,7 +350,7 @@ export class Engine implements Session {
       parentId: this.#history.at(-1)?.id ?? null,
       at: host.now(),
       origin: { by: "kernel" },
-      subtype: "log-failed",
+      subtype,
       level: "warning",
       text,
     };

@@ -25,10 +25,11 @@ export class Fanout {
 }
 
 class Subscriber {
-  #waiting: RuntimeEvent[] = [];
+  /** What waits begins at `#next`; what is before it was handed over. */
+  #events: RuntimeEvent[] = [];
+  #next = 0;
   #running = false;
   #threw = false;
-  #closed = false;
   readonly #listener: Listener;
   readonly #onThrow: (error: unknown) => void;
 
@@ -37,36 +38,39 @@ class Subscriber {
     this.#onThrow = onThrow;
   }
   push(event: RuntimeEvent): void {
-    const last = this.#waiting.at(-1);
+    const last = this.#next < this.#events.length ? this.#events.at(-1) : undefined;
     const merged = last && merge(last, event);
-    if (merged) this.#waiting[this.#waiting.length - 1] = merged;
-    else this.#waiting.push(event);
+    if (merged) this.#events[this.#events.length - 1] = merged;
+    else this.#events.push(event);
     if (this.#running) return;
     this.#running = true;
     queueMicrotask(() => void this.#drain());
   }
   close(): void {
-    this.#closed = true;
-    this.#waiting = [];
+    this.#events = [];
+    this.#next = 0;
   }
   /** A listener that answers at once is not waited for: all that waits is handed over before anything else happens. */
   async #drain(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting;
-      this.#waiting = [];
-      for (let i = 0; i < batch.length && !this.#closed; i++) {
-        try {
-          const done: unknown = this.#listener(batch[i]!);
-          if (!isThenable(done)) continue;
-          this.#waiting = [...batch.splice(i + 1), ...this.#waiting]; // so that deltas can join what is left
-          await done;
-        } catch (error) {
-          if (!this.#threw) this.#onThrow(error);
-          this.#threw = true;
-        }
+    while (this.#next < this.#events.length) {
+      try {
+        const done: unknown = this.#listener(this.#take());
+        if (isThenable(done)) await done;
+      } catch (error) {
+        if (!this.#threw) this.#onThrow(error);
+        this.#threw = true;
       }
     }
     this.#running = false;
+  }
+  /** Lets go of what was handed over once it is the larger part, so that a backlog costs the same per event however long it is. */
+  #take(): RuntimeEvent {
+    const event = this.#events[this.#next++]!;
+    if (this.#next * 2 >= this.#events.length) {
+      this.#events.splice(0, this.#next);
+      this.#next = 0;
+    }
+    return event;
   }
 }
 

@@ -1,6 +1,5 @@
 /** Inputs that wait for a turn, or for the next step of the one that runs. Each is in the log before anything else happens. */
 import type { Input } from "@heddle/kernel";
-import { wellFormed } from "@heddle/kernel";
 import type { LogLine } from "@heddle/sessions";
 import type { TurnResult } from "../types.ts";
 
@@ -13,7 +12,7 @@ export type Waiting = {
 };
 
 export const inputOf = (input: Input | string): Input =>
-  typeof input === "string" ? { text: wellFormed(input), source: "sdk" } : { ...input, text: wellFormed(String(input.text)) };
+  typeof input === "string" ? { text: input.toWellFormed(), source: "sdk" } : { ...input, text: String(input.text).toWellFormed() };
 
 export class Inputs {
   readonly #queue: Waiting[] = [];
@@ -62,6 +61,13 @@ export class Inputs {
   }
   next(): Waiting | undefined {
     return this.#queue.shift();
+  }
+  /** Forgets one that waits: nobody wants it any more. */
+  drop(id: string): void {
+    const at = this.#queue.findIndex((w) => w.id === id);
+    if (at < 0) return;
+    this.#queue.splice(at, 1);
+    this.#write({ type: "input.taken", id, at: this.#now() });
   }
   /** Takes all; their lines stay open in the log, so that a resume reports them. */
   clear(): readonly Waiting[] {

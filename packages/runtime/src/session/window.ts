@@ -1,8 +1,6 @@
 /** What the model would see now, by place: the answer of the `session` capability. */
-import { type Json, type Message, type Prefix, type Registry, type SessionPort, z } from "@heddle/kernel";
+import { CHARS_PER_TOKEN, DEFAULT_WINDOW, type Json, type Message, type Prefix, type Registry, type SessionPort, z } from "@heddle/kernel";
 
-const CHARS_PER_TOKEN = 3.6;
-const DEFAULT_WINDOW = 200_000;
 const LABELS = { user: "your messages", assistant: "replies", tool: "tool results", attachment: "attachments" } as const;
 
 /** `messages` since the last clear. Sizes and the limit are characters of JSON. */
