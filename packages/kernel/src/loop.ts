@@ -35,8 +35,6 @@ export type TurnOptions = {
 export const CHARS_PER_TOKEN = 3.6;
 /** Tokens, where the provider does not know. */
 export const DEFAULT_WINDOW = 200_000;
-const GO_ON = "The reply was cut off at the output limit. Resume directly where it stopped, without an apology or a recap.";
-
 export async function* runTurn(base: TurnEnv, o: TurnOptions): AsyncGenerator<RuntimeEvent, TurnState> {
   const driver = new Driver(base, o);
   try {
@@ -132,14 +130,13 @@ class Driver {
     }
   }
   #session(): SessionView {
-    const { registry, session } = this.#env;
+    const { session } = this.#env;
     const { added } = this.state;
     const history = this.o.history;
     const prefix = this.#prefix ? { prefix: this.#prefix } : {};
     return {
       ...session,
       ...prefix,
-      list: (point) => registry.list(point),
       get messages() {
         return [...history, ...added];
       },
@@ -264,11 +261,9 @@ class Driver {
     if (this.stop.signal.aborted) throw new Error("aborted");
     const message = reply.message();
     this.#reply = undefined;
-    if (callsOf(message).length === 0 && (reply.stop === "length" || reply.stop === "pause")) {
-      const reminder = userMessage(env, [{ type: "text", text: reply.stop === "length" ? GO_ON : "Continue." }], true);
-      return { type: "model.truncated", message, reminder };
-    }
-    return { type: "model.replied", message };
+    if (reply.reminder === undefined) return { type: "model.replied", message };
+    const kept = reply.isEmpty || reply.stop === "refusal" ? {} : { message };
+    return { type: "model.truncated", ...kept, reminder: userMessage(env, [{ type: "text", text: reply.reminder }], true) };
   }
 
   async #judge(): Promise<TurnEvent> {

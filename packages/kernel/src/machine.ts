@@ -15,7 +15,7 @@ import { type AssistantMessage, type CallId, type Controls, callsOf, type Draft,
 
 /** `steps`: model calls of one turn; the rest: how often a turn may be sent round again for each reason. */
 export type Limits = { steps: number; overflows: number; truncations: number; continuations: number };
-export const LIMITS: Limits = { steps: Number.POSITIVE_INFINITY, overflows: 2, truncations: 3, continuations: 5 };
+export const LIMITS: Limits = { steps: Number.POSITIVE_INFINITY, overflows: 2, truncations: 20, continuations: 5 };
 
 type Counts = Readonly<{ step: number; overflows: number; truncations: number; continuations: number }>;
 type Body = Readonly<{
@@ -42,8 +42,8 @@ export type TurnEvent =
   | { type: "context.ready"; messages: readonly Draft[] }
   | { type: "model.replied"; message: Draft<AssistantMessage> }
   | { type: "model.overflow"; fault: Fault }
-  /** The reply hit the output limit (or paused); `reminder` asks the model to go on. */
-  | { type: "model.truncated"; message: Draft<AssistantMessage>; reminder?: Draft<UserMessage> }
+  /** The reply is not the last word: what there is of it is kept, and `reminder` asks the model to go on. */
+  | { type: "model.truncated"; message?: Draft<AssistantMessage>; reminder: Draft<UserMessage> }
   | { type: "gates.decided"; approved: readonly CallId[] }
   /** Results of some or all open calls; the phase ends when none is open. */
   | { type: "tools.settled"; results: readonly Draft<ToolMessage>[]; notes?: readonly Draft[] }
@@ -122,11 +122,11 @@ export function transition(s: TurnState, e: TurnEvent): TurnState {
       if (s.overflows >= s.limits.overflows) return done(s, { kind: "failed", fault: e.fault });
       return { ...s, phase: "context", overflows: s.overflows + 1 };
     case "model.truncated": {
-      const next = append(s, [e.message]);
-      const open = callsOf(e.message);
+      const next = append(s, e.message ? [e.message] : []);
+      const open = e.message ? callsOf(e.message) : [];
       if (open.length > 0) return { ...next, phase: "gating", open };
       if (s.truncations >= s.limits.truncations) return { ...next, phase: "closing" };
-      return again({ ...append(next, e.reminder ? [e.reminder] : []), truncations: s.truncations + 1 });
+      return again({ ...append(next, [e.reminder]), truncations: s.truncations + 1 });
     }
     case "gates.decided":
       return { ...s, phase: "executing", approved: e.approved };

@@ -125,6 +125,10 @@ export type ModelRequest = {
   /** The same array object for as long as the tools are the same. */
   tools: readonly ToolSpec[];
   effort?: Effort;
+  /** Tokens; without it the provider's own limit. */
+  maxOutput?: number;
+  /** False asks for one JSON reply instead of a stream. */
+  streaming?: boolean;
   sessionId: string;
 };
 /** `part` is the position of the part in the reply; pieces of one part are joined. */
@@ -133,8 +137,16 @@ export type ModelChunk =
   | { type: "reasoning"; part: number; text: string; opaque?: Json }
   | { type: "call.delta"; part: number; text: string }
   | { type: "call"; part: number; callId: CallId; tool: string; input: Json; malformed?: string }
+  /** The part is complete; a call is by itself. What is complete survives when the reply is cut off. */
+  | { type: "part.end"; part: number }
+  /** Known before the end; the last one counts. */
+  | { type: "usage"; usage: Usage }
+  /** What was sent of this reply is void; `retry` says why it is asked for again. */
+  | { type: "void"; why: string }
+  | { type: "retry"; cause: string; attempt: number; of: number; waitMs: number; message: string; model?: string }
   | { type: "ping" }
-  | { type: "stop"; stop: StopReason; usage?: Usage };
+  /** `aborted`: cut off, only complete parts stand. `reminder`: not the last word; it asks the model to go on. */
+  | { type: "stop"; stop: StopReason; usage?: Usage; reminder?: string };
 /** The deadline counts from the last chunk. Throws {@link ModelError}; a stream without a `stop` chunk is a failure. */
 export interface Provider extends Named {
   stream(request: ModelRequest, ctx: CallContext): AsyncIterable<ModelChunk>;
@@ -142,7 +154,16 @@ export interface Provider extends Named {
   encode?(request: ModelRequest): Json;
   /** Tokens that fit into a request to this model. */
   window?(model: string): number;
+  /** What is known of a model without asking anyone. */
+  info?(model: string): ModelInfo;
+  /** The models that the server offers. */
+  models?(ctx: CallContext): MaybePromise<readonly ModelInfo[]>;
 }
+type Price = { upTo?: number; input: number; output: number; cacheRead: number; cacheWrite: number };
+/** USD per million tokens as of the day `at`, by tiers of the size of the prompt in tokens; the last tier has no `upTo`. */
+export type Prices = { at: string; tiers: readonly Price[] };
+type Limits = { window?: number; maxOutput?: number };
+export type ModelInfo = Limits & { id: string; images?: boolean; reasoning?: boolean; prices?: Prices };
 /** What a provider throws. Known by its name, so that a provider with its own copy of this package works too. */
 export class ModelError extends Error {
   override readonly name = "ModelError";

@@ -113,7 +113,13 @@ export type EventBody =
   | { type: "model.requested"; provider: string; model: string; messages: number; tools: readonly string[]; size: RequestSize }
   | { type: "model.replied"; id: MessageId; stop: StopReason; usage?: Usage; ms: number; firstMs: number }
   | { type: "message.delta"; id: MessageId; part: number; of: AssistantPart["type"]; text: string }
+  /** The call is made again: `attempt` of at most `of`, after `waitMs`; with another model where one is named. */
+  | { type: "model.retry"; cause: string; attempt: number; of: number; waitMs: number; message: string; model?: string }
+  /** What was shown of this reply so far is void; what follows under the same id stands. */
+  | { type: "message.voided"; id: MessageId; why: string }
   | { type: "message.added"; message: Message }
+  /** The messages stay in the log and are no longer part of the history. */
+  | { type: "history.dropped"; ids: readonly MessageId[]; why: string }
   | { type: "tool.decided"; decision: Decision }
   | { type: "tool.started"; call: ToolCallPart }
   | { type: "tool.progress"; callId: CallId; text: string }

@@ -1,5 +1,5 @@
 /** What plugins have contributed, frozen. A running turn keeps the registry it started with. */
-import type { ByPoint, Listed, Service } from "./plugin.ts";
+import type { ByPoint, Service } from "./plugin.ts";
 import type { PluginId, PointId, Who } from "./protocol.ts";
 
 export type Entry<K extends PointId = PointId> = {
@@ -14,7 +14,6 @@ export type Entry<K extends PointId = PointId> = {
 export class Registry {
   readonly #byPoint = new Map<PointId, readonly Entry[]>();
   readonly #byName = new Map<string, Entry>();
-  readonly #memo = new Map<string, unknown>();
 
   /** Entries in the order in which they run. Of two with one name at a keyed point the first counts: a host refuses such a clash before. */
   constructor(
@@ -35,18 +34,6 @@ export class Registry {
   /** By name, or else by alias. */
   find<K extends PointId>(point: K, name: string): Entry<K> | undefined {
     return this.#byName.get(`${point}/${name}`) as Entry<K> | undefined;
-  }
-  list(point: PointId): readonly Listed[] {
-    const shown = this.all(point).filter((e) => !(e.it as { hidden?: boolean }).hidden);
-    return shown.map(({ plugin, name, it }) => {
-      const { summary, hint, aliases } = it as Partial<Listed>;
-      return { plugin, name, ...(summary ? { summary } : {}), ...(hint ? { hint } : {}), ...(aliases ? { aliases } : {}) };
-    });
-  }
-  /** Computes what depends on nothing but the registry, once. */
-  memo<T>(key: string, make: () => T): T {
-    if (!this.#memo.has(key)) this.#memo.set(key, make());
-    return this.#memo.get(key) as T;
   }
   use<T>(token: Service<T>): T {
     if (!this.services.has(token.id)) throw new Error(`no active plugin provides the service "${token.id}"`);

@@ -19,7 +19,7 @@ const controls = Controls.optional();
 const level = z.enum(["info", "warning", "error"]).optional();
 const handled = { show: maybe, level, context: maybe, change: Change.optional(), controls };
 const effects = ["read", "write", "execute", "network", "other"] as const;
-const stops = ["end", "tool-calls", "length", "refusal", "pause", "overflow"] as const;
+const stops = ["end", "tool-calls", "length", "refusal", "pause", "overflow", "aborted"] as const;
 const usage = z.object({ input: count, output: count, cacheRead: count.optional(), cacheWrite: count.optional() }).optional();
 const verdict = { rule: maybe, input: z.json().optional() };
 
@@ -52,8 +52,12 @@ export const Returns = {
     z.object({ type: z.literal("reasoning"), part, text, opaque: z.json().optional() }),
     z.object({ type: z.literal("call.delta"), part, text }),
     z.object({ type: z.literal("call"), part, callId: text.min(1), tool: text, input: z.json(), malformed: maybe }),
+    z.object({ type: z.literal("part.end"), part }),
+    z.object({ type: z.literal("usage"), usage: usage.unwrap() }),
+    z.object({ type: z.literal("void"), why: text }),
+    z.object({ type: z.literal("retry"), cause: text, attempt: count, of: count, waitMs: count, message: text, model: maybe }),
     z.object({ type: z.literal("ping") }),
-    z.object({ type: z.literal("stop"), stop: z.enum(stops), usage }),
+    z.object({ type: z.literal("stop"), stop: z.enum(stops), usage, reminder: maybe }),
   ]),
 };
 

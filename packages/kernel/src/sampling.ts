@@ -1,7 +1,6 @@
 /** One model call: the request from the view, and the reply put together from its chunks. */
 import { BadOutput } from "./guard.ts";
-import type { ModelChunk, ModelRequest, ToolSpec } from "./plugin.ts";
-import { z } from "./plugin.ts";
+import type { ModelChunk, ModelRequest } from "./plugin.ts";
 import type { AssistantMessage, AssistantPart, CallId, Draft, Fault, Json, Message, Prefix, StopReason, Usage } from "./protocol.ts";
 import type { Entry } from "./registry.ts";
 import { must, Returns } from "./returns.ts";
@@ -14,40 +13,20 @@ export class ModelFailure extends Error {
 }
 
 export type Target = { provider: Entry<"providers">; model: string };
-/** `provider/model`, or a model of the session's provider. Throws {@link ModelFailure} when nothing serves it. */
+/** Throws {@link ModelFailure} when the host knows no provider that serves the model. */
 export function targetOf(env: StageEnv): Target {
-  const name = env.turn().controls.model ?? env.session.model;
-  const slash = name.indexOf("/");
-  const named = slash > 0 ? env.registry.find("providers", name.slice(0, slash)) : undefined;
-  if (named) return { provider: named, model: name.slice(slash + 1) };
-  const provider = env.registry.find("providers", env.session.provider);
-  if (provider) return { provider, model: name };
+  const { provider, model } = env.target(env.turn().controls.model);
+  const entry = env.registry.find("providers", provider);
+  if (entry) return { provider: entry, model };
   const known = env.registry
     .all("providers")
     .map((p) => p.name)
     .join(", ");
-  const message = `there is no provider "${env.session.provider}" (there is: ${known || "none"})`;
-  throw new ModelFailure({ code: "model-error", message });
-}
-
-/** The same array for as long as the registry is the same. A tool whose schema cannot be made is left out, and named. */
-function toolsOf(env: StageEnv): readonly ToolSpec[] {
-  return env.registry.memo("toolSpecs", () =>
-    env.registry.all("tools").flatMap((e): ToolSpec[] => {
-      try {
-        const schema = e.it.jsonSchema ?? (z.toJSONSchema(e.it.input, { io: "input" }) as Json);
-        return [{ name: e.name, description: e.it.description, schema }];
-      } catch (error) {
-        const message = `plugin "${e.plugin}" (tools "${e.name}") has an input schema that no model can read: ${String(error)}`;
-        env.emit({ type: "fault", fault: { code: "plugin-bad-output", who: { plugin: e.plugin, point: "tools", name: e.name }, message } });
-        return [];
-      }
-    }),
-  );
+  throw new ModelFailure({ code: "model-error", message: `there is no provider "${provider}" (there is: ${known || "none"})` });
 }
 
 export function requestOf(env: StageEnv, target: Target, prefix: Prefix, view: readonly Message[]): ModelRequest {
-  const tools = toolsOf(env);
+  const { tools } = env;
   const messages = view.filter((m) => m.role !== "system");
   const effort = env.turn().controls.effort ?? env.session.effort;
   const { system, context } = prefix;
@@ -62,10 +41,12 @@ export function requestOf(env: StageEnv, target: Target, prefix: Prefix, view: r
 export class Reply {
   id: string;
   readonly #parts = new Map<number, AssistantPart>();
+  readonly #ended = new Set<number>();
   readonly #origin: Extract<AssistantMessage["origin"], { by: "model" }>;
   readonly #started: number;
   #firstMs: number | undefined;
   stop: StopReason | undefined;
+  reminder: string | undefined;
   usage: Usage | undefined;
 
   /** `taken`: call ids that the conversation has already used. */
@@ -83,17 +64,27 @@ export class Reply {
     const c = must(Returns.chunk, chunk) as ModelChunk;
     if (this.stop !== undefined) throw new BadOutput("a chunk after the stop chunk");
     if (c.type === "ping") return;
+    if (c.type === "void") this.#parts.clear();
+    if (c.type === "void") this.env.emit({ type: "message.voided", id: this.id, why: c.why });
+    if (c.type === "retry") this.env.emit({ ...c, type: "model.retry" });
+    if (c.type === "void" || c.type === "retry") return;
     this.#firstMs ??= this.env.now() - this.#started;
+    if (c.type === "stop" || c.type === "usage") this.usage = c.usage ?? this.usage;
     if (c.type === "stop") {
       this.stop = c.stop;
-      this.usage = c.usage;
-    } else if (c.type === "call.delta") this.#delta(c.part, "tool-call", c.text);
+      this.reminder = c.reminder;
+    } else if (c.type === "part.end") this.#ended.add(c.part);
+    else if (c.type !== "usage") this.#grow(c);
+  }
+  #grow(c: Exclude<ModelChunk, { type: "part.end" | "usage" | "void" | "retry" | "ping" | "stop" }>): void {
+    if (c.type === "call.delta") this.#delta(c.part, "tool-call", c.text);
     else if (c.type === "call") {
       let callId = c.callId;
       for (let n = 2; this.taken.has(callId); n++) callId = `${c.callId}_${n}`; // some servers count from zero in each reply
       this.taken.add(callId);
       const malformed = c.malformed === undefined ? {} : { malformed: c.malformed };
       this.#parts.set(c.part, { type: "tool-call", callId, tool: c.tool, input: c.input, ...malformed });
+      this.#ended.add(c.part);
     } else {
       const old = this.#parts.get(c.part);
       if (old && old.type !== c.type) throw new BadOutput(`part ${c.part} was ${old.type} and is now ${c.type}`);
@@ -117,8 +108,14 @@ export class Reply {
     const said = this.#content().filter((p) => p.type === "text" && p.text.trim() !== "");
     return said.length > 0 ? this.#draft(said, "aborted") : undefined;
   }
+  /** Whether there is anything that a person or a tool could take up. */
+  get isEmpty(): boolean {
+    return this.#content().every((p) => p.type === "reasoning" || (p.type === "text" && p.text.trim() === ""));
+  }
   #content(): AssistantPart[] {
-    return [...this.#parts].sort(([a], [b]) => a - b).map(([, part]) => part);
+    const parts = [...this.#parts].filter(([n]) => this.stop !== "aborted" || this.#ended.has(n));
+    const content = parts.sort(([a], [b]) => a - b).map(([, part]) => part);
+    return this.stop === "aborted" ? content.slice(0, content.findLastIndex((p) => p.type !== "reasoning") + 1) : content;
   }
   #draft(content: AssistantPart[], stop: StopReason): Draft<AssistantMessage> {
     const usage = this.usage ? { usage: this.usage } : {};

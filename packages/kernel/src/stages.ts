@@ -1,6 +1,6 @@
 /** Runs contributions, each mode of `points.ts` written once. Every run leaves one stage record, whose changes are computed here. */
 import { BadOutput, type Breaker, type CallScope, describe, guard, type Ran, type Watch } from "./guard.ts";
-import type { Admitted, Call, CallContext, SessionView, TurnView, Verdict } from "./plugin.ts";
+import type { Admitted, Call, CallContext, SessionView, ToolSpec, TurnView, Verdict } from "./plugin.ts";
 import { POINTS } from "./points.ts";
 import type { Answer, Ask, AttachmentMessage, Change, Content, Draft, Effect, EventBody, Fault, Json, Message } from "./protocol.ts";
 import { type PluginId, type PointId, type RuntimeEvent, type StageRecord, unpaired } from "./protocol.ts";
@@ -18,7 +18,11 @@ export type TurnEnv = {
   /** Called before an event is visible to anyone, and before what it tells of has an effect. Must not throw. */
   record: (event: RuntimeEvent) => void;
   log: (plugin: PluginId, text: string) => void;
-  session: Omit<SessionView, "messages" | "prefix" | "list">;
+  session: Omit<SessionView, "messages" | "prefix">;
+  /** What the model hears of. The same array for as long as the tools are the same. */
+  tools: readonly ToolSpec[];
+  /** Which provider serves a model, by the names and aliases that the host knows; without a name, that of the session. */
+  target: (model: string | undefined) => { provider: string; model: string };
   capabilities: ReadonlyMap<string, unknown>;
   stateOf: (plugin: PluginId) => Map<string, unknown>;
   /** Remembers the sizes of messages for the session. */

@@ -55,7 +55,16 @@ export function envOf(contributions: Contributions, more: Partial<TurnEnv> = {})
     asker: async () => ({ kind: "deny" }),
     record: () => {},
     log: () => {},
-    session: { id: "s", cwd: "/w", directories: [], provider: "fake", model: "m", permissionMode: "default", headless: true },
+    session: {
+      id: "s",
+      cwd: "/w",
+      directories: [],
+      provider: "fake",
+      model: "m",
+      permissionMode: "default",
+      headless: true,
+      list: () => [],
+    },
     capabilities: new Map(),
     stateOf: (plugin) => {
       const state = states.get(plugin) ?? new Map<string, unknown>();
@@ -63,6 +72,8 @@ export function envOf(contributions: Contributions, more: Partial<TurnEnv> = {})
       return state;
     },
     sizes: new WeakMap(),
+    tools: (contributions.tools ?? []).map((t) => ({ name: t.name, description: t.description, schema: t.jsonSchema ?? {} })),
+    target: (model = "m") => ({ provider: "fake", model: model.replace(/^fake\//, "") }),
     ...more,
   };
 }

@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { type AttachmentMessage, defineTool, type Gate, type Message, ModelError, type Tool, textOf, unpaired, z } from "../src/index.ts";
+import {
+  type AssistantMessage,
+  type AttachmentMessage,
+  defineTool,
+  type Gate,
+  type Message,
+  ModelError,
+  type Tool,
+  textOf,
+  unpaired,
+  z,
+} from "../src/index.ts";
 import { calls, of, run, says } from "./harness.ts";
 
 const echo = (more: Partial<Tool> = {}): Tool =>
@@ -97,23 +108,71 @@ describe("a turn", () => {
     expect(unpaired(state.added)).toEqual({ open: [], orphan: [] });
   });
 
-  it("asks to go on after a reply that hit the output limit", async () => {
-    const cut = [
-      { type: "text", part: 0, text: "half" },
-      { type: "stop", stop: "length" },
-    ] as const;
-    const { state, requests } = await run({}, { replies: [cut, says("rest")] });
+  it.each([
+    [
+      "at its limit",
+      [
+        { type: "text", part: 0, text: "half" },
+        { type: "stop", stop: "length", reminder: "go on" },
+      ],
+      ["half"],
+    ],
+    [
+      "empty",
+      [
+        { type: "reasoning", part: 0, text: "hm" },
+        { type: "stop", stop: "end", reminder: "go on" },
+      ],
+      [],
+    ],
+    [
+      "refused",
+      [
+        { type: "text", part: 0, text: "I will not" },
+        { type: "stop", stop: "refusal", reminder: "go on" },
+      ],
+      [],
+    ],
+    [
+      "cut off, which keeps complete parts only",
+      [
+        { type: "text", part: 0, text: "whole" },
+        { type: "part.end", part: 0 },
+        { type: "reasoning", part: 1, text: "hm" },
+        { type: "part.end", part: 1 },
+        { type: "text", part: 2, text: "hal" },
+        { type: "stop", stop: "aborted", reminder: "go on" },
+      ],
+      ["whole"],
+    ],
+  ])("asks to go on after a reply that is %s", async (_, reply, kept) => {
+    const { state, requests } = await run({}, { replies: [reply as never, says("rest")] });
     expect(state.outcome).toEqual({ kind: "completed" });
-    expect(requests[1]!.messages.at(-1)).toMatchObject({ role: "user", isMeta: true });
+    expect(requests[1]!.messages.at(-1)).toMatchObject({ role: "user", isMeta: true, content: [{ text: "go on" }] });
+    expect(state.added.slice(1, -2).map((m) => textOf((m as AssistantMessage).content))).toEqual(kept);
+  });
+
+  it("runs the complete calls of a reply that was cut off, and no other", async () => {
+    const reply = [
+      { type: "call", part: 0, callId: "1", tool: "Echo", input: { text: "x" } },
+      { type: "call.delta", part: 1, text: "{" },
+      { type: "stop", stop: "aborted", reminder: "go on" },
+    ] as const;
+    const { state } = await run({ tools: [echo()] }, { replies: [reply, says("done")] });
+    expect(roles(state.added)).toEqual(["user", "assistant", "tool", "assistant"]);
+  });
+
+  it("tells of retries and of text that is void", async () => {
+    const retry = { type: "retry", cause: "network", attempt: 1, of: 6, waitMs: 500, message: "reset" } as const;
+    const reply = [{ type: "text", part: 0, text: "ha" }, { type: "void", why: "reset" }, retry, ...says("hello")] as const;
+    const { state, events } = await run({}, { replies: [reply] });
+    expect(textOf((state.added[1] as AssistantMessage).content)).toBe("hello");
+    expect(of(events, "model.retry")).toMatchObject([{ ...retry, type: "model.retry" }]);
+    expect(of(events, "message.voided")).toMatchObject([{ id: state.added[1]!.id, why: "reset" }]);
   });
 
   it("says which provider is missing", async () => {
-    const { state } = await run(
-      {},
-      {
-        env: { session: { id: "s", cwd: "/w", directories: [], provider: "nope", model: "m", permissionMode: "default", headless: true } },
-      },
-    );
+    const { state } = await run({}, { env: { target: () => ({ provider: "nope", model: "m" }) } });
     expect(state.outcome).toMatchObject({ kind: "failed", fault: { message: 'there is no provider "nope" (there is: fake)' } });
   });
 
