@@ -1,6 +1,6 @@
 /** All of the kernel, for a host. Plugins import `./plugin`, UIs import `./protocol`. */
 export { BadOutput, Breaker, type CallScope, describe, type GuardOptions, guard, type Ran, type Watch } from "./guard.ts";
-export { CHARS_PER_TOKEN, DEFAULT_WINDOW, runTurn, type TurnOptions } from "./loop.ts";
+export { CHARS_PER_TOKEN, runTurn, type TurnOptions } from "./loop.ts";
 export * from "./machine.ts";
 export * from "./plugin.ts";
 export { POINT_IDS, POINTS, type Point } from "./points.ts";

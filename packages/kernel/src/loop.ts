@@ -33,8 +33,6 @@ export type TurnOptions = {
 };
 
 export const CHARS_PER_TOKEN = 3.6;
-/** Tokens, where the provider does not know. */
-export const DEFAULT_WINDOW = 200_000;
 export async function* runTurn(base: TurnEnv, o: TurnOptions): AsyncGenerator<RuntimeEvent, TurnState> {
   const driver = new Driver(base, o);
   try {
@@ -227,14 +225,8 @@ class Driver {
     const messages = link(this.state.tail, [...memories, ...attached, ...steered]);
     const log = [...this.o.history, ...this.state.added, ...messages];
     const stages = env.registry.all("compaction").length;
-    this.#view = stages === 0 ? log : await pipe(env, log, await this.#limit(), this.state.overflows > 0);
+    this.#view = stages === 0 ? log : await pipe(env, log, env.window() * CHARS_PER_TOKEN, this.state.overflows > 0);
     return { type: "context.ready", messages };
-  }
-  /** Characters that the model's window holds. */
-  async #limit(): Promise<number> {
-    const { provider, model } = targetOf(this.#env);
-    const ran = await runOne(this.#env, provider, () => provider.it.window?.(model), { deadlineMs: 1_000, quiet: true });
-    return (ran.ok && typeof ran.value === "number" && ran.value > 0 ? ran.value : DEFAULT_WINDOW) * CHARS_PER_TOKEN;
   }
   async #buildPrefix(): Promise<void> {
     if (this.#prefix) return;

@@ -118,6 +118,8 @@ export type EventBody =
   /** What was shown of this reply so far is void; what follows under the same id stands. */
   | { type: "message.voided"; id: MessageId; why: string }
   | { type: "message.added"; message: Message }
+  /** The request no longer begins as the one before it: `tokens` of it are paid for anew. */
+  | { type: "prefix.broken"; cause: string; tokens: number }
   /** The messages stay in the log and are no longer part of the history. */
   | { type: "history.dropped"; ids: readonly MessageId[]; why: string }
   | { type: "tool.decided"; decision: Decision }

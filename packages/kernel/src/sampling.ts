@@ -64,10 +64,11 @@ export class Reply {
     const c = must(Returns.chunk, chunk) as ModelChunk;
     if (this.stop !== undefined) throw new BadOutput("a chunk after the stop chunk");
     if (c.type === "ping") return;
-    if (c.type === "void") this.#parts.clear();
-    if (c.type === "void") this.env.emit({ type: "message.voided", id: this.id, why: c.why });
-    if (c.type === "retry") this.env.emit({ ...c, type: "model.retry" });
-    if (c.type === "void" || c.type === "retry") return;
+    if (c.type === "retry") return void this.env.emit({ ...c, type: "model.retry" });
+    if (c.type === "void") {
+      this.#parts.clear();
+      return void this.env.emit({ type: "message.voided", id: this.id, why: c.why });
+    }
     this.#firstMs ??= this.env.now() - this.#started;
     if (c.type === "stop" || c.type === "usage") this.usage = c.usage ?? this.usage;
     if (c.type === "stop") {

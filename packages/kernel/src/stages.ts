@@ -23,6 +23,8 @@ export type TurnEnv = {
   tools: readonly ToolSpec[];
   /** Which provider serves a model, by the names and aliases that the host knows; without a name, that of the session. */
   target: (model: string | undefined) => { provider: string; model: string };
+  /** Tokens that a request to the session's model may have. */
+  window: () => number;
   capabilities: ReadonlyMap<string, unknown>;
   stateOf: (plugin: PluginId) => Map<string, unknown>;
   /** Remembers the sizes of messages for the session. */

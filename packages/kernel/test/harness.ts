@@ -72,6 +72,7 @@ export function envOf(contributions: Contributions, more: Partial<TurnEnv> = {})
       return state;
     },
     sizes: new WeakMap(),
+    window: () => 200_000,
     tools: (contributions.tools ?? []).map((t) => ({ name: t.name, description: t.description, schema: t.jsonSchema ?? {} })),
     target: (model = "m") => ({ provider: "fake", model: model.replace(/^fake\//, "") }),
     ...more,

@@ -985,37 +985,6 @@ describe("what plugins cannot do", () => {
     expect(of(events, "stage.ran").filter((e) => e.record.point === "observers").length).toBeLessThanOrEqual(50);
     expect(of(events, "stage.ran").filter((e) => e.record.status === "skipped")).toEqual([]);
   });
-  it("a window that throws or is no number leaves a usual one", async () => {
-    for (const window of [
-      () => {
-        throw new Error("x");
-      },
-      () => "big",
-      () => Number.NaN,
-    ]) {
-      const limits: number[] = [];
-      const provider = {
-        name: "fake",
-        window: window as never,
-        async *stream() {
-          yield* says("ok");
-        },
-      };
-      const { state } = await run({
-        providers: [provider],
-        compaction: [
-          {
-            name: "s",
-            compact: (view, budget) => {
-              limits.push(budget.limit);
-              return view;
-            },
-          },
-        ],
-      });
-      expect([state.outcome, limits]).toEqual([{ kind: "completed" }, [720_000]]);
-    }
-  });
 });
 
 describe("an abort", () => {

@@ -59,14 +59,16 @@ export function explainData(events: readonly RuntimeEvent[]): TurnTable {
   const known = new Set(
     events.flatMap((e) => (e.type === "tool.decided" ? [e.decision.callId] : e.type === "tool.finished" ? [e.callId] : [])),
   );
+  const dry = isDry(events);
   for (const event of events) {
     if (event.turn !== turn) continue;
     if (event.type === "turn.phase") {
       if (event.to !== "done") sections.push({ phase: event.to, step: event.step, rows: [] });
       continue;
     }
-    const row = rowOf(event) ?? unrun(event, known);
-    if (!row) continue;
+    const made = rowOf(event) ?? unrun(event, known);
+    if (!made) continue;
+    const row = dry && event.type === "model.requested" ? { ...made, status: "would send" } : made;
     const late = event.type === "stage.ran" && event.record.point === "observers";
     if (late) last.rows.push(row);
     else sections.at(-1)!.rows.push(row);
@@ -80,10 +82,17 @@ export function explainData(events: readonly RuntimeEvent[]): TurnTable {
     permissionMode: started?.permissionMode ?? "",
     sections: all.map((s) => ({ ...s, rows: s.phase === "done" ? sorted(s.rows) : settled(s.rows) })),
     outcome: ended?.type === "turn.ended" ? ended.outcome : null,
-    modelCalls: isDry(events) ? 0 : events.filter((e) => e.type === "model.requested" && e.turn === turn).length,
+    modelCalls: dry ? 0 : events.filter((e) => e.type === "model.requested" && e.turn === turn).length,
     usage: usageOf(events),
     ms: ended && started ? ended.at - started.at : 0,
   };
+}
+
+/** Only a turn that was built and not sent is complete without a reply. */
+function isDry(events: readonly RuntimeEvent[]): boolean {
+  const has = (type: RuntimeEvent["type"]): boolean => events.some((e) => e.type === type);
+  const complete = events.some((e) => e.type === "turn.ended" && e.outcome.kind === "completed");
+  return complete && has("model.requested") && !has("model.replied");
 }
 
 function usageOf(events: readonly RuntimeEvent[]): Usage {

@@ -2,6 +2,7 @@
 import { createLog, openLog as openLogOf, type SessionLog, SessionLogError } from "@heddle/sessions";
 import { textOfError } from "./plugins/problem.ts";
 import { startPlugins } from "./plugins/start.ts";
+import { Catalog } from "./session/catalog.ts";
 import { DebugLog } from "./session/debug-log.ts";
 import { Engine, type SessionDeps, type SessionStart } from "./session/engine.ts";
 import { type OpenOptions, type Problem, type Runtime, type RuntimeOptions, type Session, SessionError } from "./types.ts";
@@ -13,12 +14,14 @@ export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
   const started = await startPlugins(o.plugins, { host, ...(o.withoutTools ? { withoutTools: o.withoutTools } : {}) });
   const debug = await DebugLog.open(host, o.stateDir);
   for (const problem of started.problems) debug.write(problem.plugin, problem.message);
+  const catalog = new Catalog(started.registry);
   const sessions = new Set<Session>();
   let disposed: Promise<readonly Problem[]> | undefined;
 
   const deps = (openLog: SessionDeps["openLog"]): SessionDeps => ({
     host,
     registry: started.registry,
+    catalog,
     watch: started.roots.size > 0 ? host.watchdog?.watch : undefined,
     debug,
     openLog,

@@ -1,8 +1,8 @@
 import { type Capability, type Contributions, FS, PROCESS, SESSION, type Service, type SetupContext, service, z } from "@heddle/kernel";
 import { describe, expect, it } from "vitest";
 import type { Candidate } from "../src/index.ts";
+import { Catalog } from "../src/session/catalog.ts";
 import { gateway, pluginOf } from "./support.ts";
-
 import { BAD, command, doing, fine, ids, said, setup, start } from "./support-plugins.ts";
 
 describe("order", () => {
@@ -141,7 +141,7 @@ describe("names", () => {
     const rename = { "tools/Count": "AcmeCount", "tools/Tally": "AcmeTally" };
     const { registry } = await start([pluginOf("c", { tools: [Object.freeze(new Counter())] }, { rename })]);
     const entry = registry.find("tools", "AcmeTally")!;
-    expect([registry.list("tools"), registry.find("tools", "AcmeCount"), registry.find("tools", "Tally")]).toEqual([
+    expect([new Catalog(registry).list("tools"), registry.find("tools", "AcmeCount"), registry.find("tools", "Tally")]).toEqual([
       [{ plugin: "c", name: "AcmeCount", aliases: ["AcmeTally"] }],
       entry,
       undefined,

@@ -22,6 +22,7 @@ import { isKept, type LogLine, mend, type SessionLog } from "@heddle/sessions";
 import { textOfError } from "../plugins/problem.ts";
 import { type Host, type Session, SessionError, type TurnResult } from "../types.ts";
 import { Asks, nobody } from "./asks.ts";
+import type { Catalog } from "./catalog.ts";
 import type { DebugLog } from "./debug-log.ts";
 import { dryRun } from "./dry.ts";
 import { Fanout, type Listener } from "./fanout.ts";
@@ -48,6 +49,7 @@ export type SessionStart = {
 export type SessionDeps = {
   readonly host: Host;
   readonly registry: Registry;
+  readonly catalog: Catalog;
   readonly watch: Watch | undefined;
   readonly debug: DebugLog;
   /** `onFailure` tells the session that its log cannot be written any more. Null keeps nothing. */
@@ -85,6 +87,7 @@ export class Engine implements Session {
   #ended: Promise<unknown> = Promise.resolve();
   #disposed: Promise<void> | undefined;
   #unsaid: string | undefined;
+  #toldOfTools = false;
   /** The id of an input that a turn has submitted and that has not begun yet. */
   #byItself: string | undefined;
   #inARow = 0;
@@ -209,7 +212,10 @@ export class Engine implements Session {
     const started = now();
     try {
       const { maxSteps } = this.#start;
-      const events = runTurn(this.#env(), {
+      const env = this.#env();
+      for (const fault of this.#toldOfTools ? [] : this.#deps.catalog.faults) this.#emit({ type: "fault", fault });
+      this.#toldOfTools = true;
+      const events = runTurn(env, {
         turn: turn.id,
         input: turn.from.input,
         history: this.#history.slice(),
@@ -255,12 +261,11 @@ export class Engine implements Session {
   }
 
   #env(): TurnEnv {
-    const { host, registry, watch, debug } = this.#deps;
+    const { host, registry, catalog, watch, debug } = this.#deps;
     const session = this.#start;
     const self = this;
-    const port: SessionPort = {
-      window: () => windowOf(registry, { provider: session.provider, model: self.#model, prefix: self.#prefix, messages: self.#history }),
-    };
+    const target = (model = this.#model) => catalog.target(session.provider, model);
+    const port: SessionPort = { window: () => windowOf(catalog, target(), this.#prefix, this.#history) };
     return {
       registry,
       breaker: this.#breaker,
@@ -275,6 +280,7 @@ export class Engine implements Session {
         directories: session.directories,
         provider: session.provider,
         headless: session.headless,
+        list: (point) => catalog.list(point),
         get model() {
           return self.#model;
         },
@@ -292,6 +298,9 @@ export class Engine implements Session {
       ]),
       stateOf: (plugin) => stateOf(this.#states, plugin),
       sizes: this.#sizes,
+      target,
+      window: () => catalog.window(target()),
+      tools: catalog.tools,
       ...(watch ? { watch } : {}),
     };
   }

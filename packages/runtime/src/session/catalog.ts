@@ -1,0 +1,61 @@
+/** What a registry offers, in the words of a request and of a list: tools for the model, names for a person, who serves a model. */
+import { type Fault, type Json, type Listed, type ModelInfo, type PointId, type Registry, type ToolSpec, z } from "@heddle/kernel";
+
+/** Tokens, where the provider does not know. */
+const DEFAULT_WINDOW = 200_000;
+
+export type Target = { readonly provider: string; readonly model: string };
+
+export class Catalog {
+  readonly #registry: Registry;
+  #tools: readonly ToolSpec[] | undefined;
+  /** Of tools whose schema cannot be made: the model never hears of those. Complete once `tools` was read. */
+  readonly faults: Fault[] = [];
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+  /** The same array at each reading; made at the first, since schemas take time that a start without a model should not spend. */
+  get tools(): readonly ToolSpec[] {
+    this.#tools ??= this.#registry.all("tools").flatMap((e): ToolSpec[] => {
+      try {
+        const schema = e.it.jsonSchema ?? (z.toJSONSchema(e.it.input, { io: "input" }) as Json);
+        return [{ name: e.name, description: e.it.description, schema }];
+      } catch (error) {
+        const message = `plugin "${e.plugin}" (tools "${e.name}") has an input schema that no model can read: ${String(error)}`;
+        this.faults.push({ code: "plugin-bad-output", who: { plugin: e.plugin, point: "tools", name: e.name }, message });
+        return [];
+      }
+    });
+    return this.#tools;
+  }
+  /** Without what is hidden. */
+  list(point: PointId): readonly Listed[] {
+    const shown = this.#registry.all(point).filter((e) => !(e.it as { hidden?: boolean }).hidden);
+    return shown.map(({ plugin, name, it }) => {
+      const { summary, hint, aliases } = it as Partial<Listed>;
+      return { plugin, name, ...(summary ? { summary } : {}), ...(hint ? { hint } : {}), ...(aliases ? { aliases } : {}) };
+    });
+  }
+  /** `provider/model` where such a provider is there; else a model of `usual`. */
+  target(usual: string, name: string): Target {
+    const slash = name.indexOf("/");
+    const named = slash > 0 ? name.slice(0, slash) : "";
+    return this.#registry.find("providers", named) ? { provider: named, model: name.slice(slash + 1) } : { provider: usual, model: name };
+  }
+  /** What the provider says of its model; it is foreign, so what it says is checked, and a failure counts as not knowing. */
+  info({ provider, model }: Target): ModelInfo {
+    try {
+      const it = this.#registry.find("providers", provider)?.it;
+      const window = it?.window?.(model);
+      const known = typeof window === "number" && window > 0 ? { window } : {};
+      return { id: model, ...known, ...it?.info?.(model) };
+    } catch {
+      return { id: model };
+    }
+  }
+  /** Tokens. */
+  window(target: Target): number {
+    return this.info(target).window ?? DEFAULT_WINDOW;
+  }
+}
