@@ -27,6 +27,7 @@ function bar(size: number, limit: number): string {
 }
 function tokens(chars: number): string {
   const n = Math.round(chars / CHARS_PER_TOKEN);
-  return n < 1000 ? String(n) : `${(n / 1000).toFixed(1)}k`;
+  if (n < 1000) return String(n);
+  return n < 999_950 ? `${(n / 1000).toFixed(1)}k` : `${(n / 1_000_000).toFixed(1)}M`;
 }
 const percent = (size: number, limit: number): string => (limit > 0 ? `${((size / limit) * 100).toFixed(1)}%` : "-");

@@ -103,7 +103,7 @@ describe("the built-in commands", () => {
     `);
     expect((await context(20_000)).shown[0]).toContain("over the limit");
     const replies = scriptedModel([], { windowTokens: 0 });
-    expect((await type("/context", { replies })).shown[0]).toContain("about 0 of 0 tokens (-)");
+    expect((await type("/context", { replies })).shown[0]).toContain("of 200.0k tokens (0.0%)");
   });
   it("/init asks the model, and passes on what the person adds", async () => {
     const plain = await type("/init");
