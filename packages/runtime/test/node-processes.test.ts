@@ -61,6 +61,16 @@ describe("processes", () => {
     expect(performance.now() - started).toBeLessThan(4_000);
   });
 
+  it("takes what ended commands left running with it when it ends itself", async () => {
+    const source = new URL("../src/node/processes.ts", import.meta.url).href;
+    const code = `const { nodeProcesses } = await import(${JSON.stringify(source)});
+      const ran = await nodeProcesses().run({ command: "sh", args: ["-c", "sleep 31.4159 >/dev/null 2>&1 & echo started"], cwd: "/" });
+      process.stdout.write(ran.stdout);`;
+    const args = ["--conditions=@heddle/source", "--import", "tsx", "--input-type=module", "-e", code];
+    const ran = await nodeProcesses().run({ command: process.execPath, args, cwd: process.cwd() });
+    expect([ran.stdout, ran.exitCode, await left("31.4159")]).toEqual(["started\n", 0, "0"]);
+  });
+
   it("calls neither a timeout nor an abort what comes after a command has ended by itself", async () => {
     const controller = new AbortController();
     const late = sh("sleep 5 & echo done", { timeoutMs: 120 });

@@ -50,17 +50,25 @@ export function nodeProcesses(o: ProcessesOptions = {}): Processes {
   };
 }
 
-/** Groups that die with this process, should it end before them. */
+/** Groups that die with this process, should it end before them: those of commands that run, and what ended commands left running. */
 class Running {
   readonly #pids = new Set<number>();
+  readonly #left = new Set<number>();
   readonly #onExit = (): void => {
     for (const pid of this.#pids) signalGroup(pid, "SIGKILL");
   };
   add(pid: number): void {
+    for (const old of this.#left) if (!signalGroup(old, 0)) this.#delete(old);
     if (this.#pids.size === 0) process.once("exit", this.#onExit);
     this.#pids.add(pid);
   }
-  delete(pid: number): void {
+  /** The command has ended; a group that is still there stays in the book. */
+  ended(pid: number): void {
+    if (signalGroup(pid, 0)) this.#left.add(pid);
+    else this.#delete(pid);
+  }
+  #delete(pid: number): void {
+    this.#left.delete(pid);
     this.#pids.delete(pid);
     if (this.#pids.size === 0) process.removeListener("exit", this.#onExit);
   }
@@ -77,7 +85,7 @@ const notStarted = (): ProcessResult => ({
 });
 
 /** False when nobody is left in the group. */
-function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
+function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-pid, signal);
     return true;
@@ -169,7 +177,7 @@ class Run {
   #finish(pid: number): void {
     if (this.#ended !== "exit") signalGroup(pid, "SIGKILL"); // whoever of the group has not taken the hint
     this.#clear();
-    this.#running.delete(pid);
+    this.#running.ended(pid);
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
     this.#resolve({

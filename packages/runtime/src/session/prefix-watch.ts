@@ -1,0 +1,46 @@
+/** Tells when a request no longer begins as the one before it did, which is paid for, and by what. */
+import { CHARS_PER_TOKEN, type Message, type ModelRequest } from "@heddle/kernel";
+
+/** `tokens`: about as many as were sent before and are now paid for anew. */
+export type PrefixBreak = { readonly cause: string; readonly tokens: number };
+
+const sizeOf = (value: unknown): number => JSON.stringify(value).length;
+const contentOf = (m: Message): unknown => (m.role === "system" ? m.text : m.content);
+
+export class PrefixWatch {
+  #before: ModelRequest | undefined;
+
+  /** Compares by identity first: of a session that only grows, nothing is looked at twice. */
+  see(request: ModelRequest): PrefixBreak | undefined {
+    const before = this.#before;
+    this.#before = request;
+    if (!before) return undefined;
+    const whole = (): number => sizeOf(before.tools) + sizeOf(before.prefix) + messagesSize(before.messages);
+    if (request.model !== before.model) return broken(`the model changed from ${before.model} to ${request.model}`, whole());
+    if (request.tools !== before.tools && sizeOf(request.tools) !== sizeOf(before.tools))
+      return broken(toolsCause(before, request), whole());
+    if (request.prefix !== before.prefix && JSON.stringify(request.prefix) !== JSON.stringify(before.prefix))
+      return broken("the system prompt or the project's context was built anew", whole());
+    const at = before.messages.findIndex((m, i) => m !== request.messages[i] && !same(m, request.messages[i]));
+    if (at < 0) return undefined;
+    const lost = before.messages.slice(at);
+    const cause =
+      request.messages[at] === undefined || request.messages.length < before.messages.length
+        ? "the history was shortened"
+        : "the history was changed";
+    return broken(`${cause} at message ${at + 1} of ${before.messages.length}`, messagesSize(lost));
+  }
+}
+
+const broken = (cause: string, chars: number): PrefixBreak => ({ cause, tokens: Math.ceil(chars / CHARS_PER_TOKEN) });
+const messagesSize = (messages: readonly Message[]): number => messages.reduce((n, m) => n + sizeOf(contentOf(m)), 0);
+const same = (a: Message, b: Message | undefined): boolean =>
+  b !== undefined && a.id === b.id && a.role === b.role && JSON.stringify(contentOf(a)) === JSON.stringify(contentOf(b));
+
+function toolsCause(before: ModelRequest, now: ModelRequest): string {
+  const names = (r: ModelRequest): string[] => r.tools.map((t) => t.name);
+  const gone = names(before).filter((n) => !names(now).includes(n));
+  const come = names(now).filter((n) => !names(before).includes(n));
+  const what = [...(come.length > 0 ? [`added ${come.join(", ")}`] : []), ...(gone.length > 0 ? [`removed ${gone.join(", ")}`] : [])];
+  return `the tools changed${what.length > 0 ? `: ${what.join("; ")}` : ""}`;
+}
