@@ -1,13 +1,14 @@
 /** The command line: which command, which flags, and what to load for it. */
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
 import yargs, { type Options, type Argv as Yargs } from "yargs";
 import { EXIT, type ExitCode, UsageError } from "./exit.ts";
 import type { Io } from "./io.ts";
-import { nearest } from "./nearest.ts";
 import { type Argv, SESSION_OPTIONS, SETUP_OPTIONS, sessionArgs, setupArgs } from "./options.ts";
 import { VERSION } from "./version.ts";
+import { type Flags, partWords } from "./words.ts";
 
-type Flags = Readonly<Record<string, object>>;
-const SAME: Flags = { help: { alias: "h" }, version: { alias: "v" } };
+const SAME: Flags = { help: { alias: "h", type: "boolean" }, version: { alias: "v", type: "boolean" } };
 
 const EXPLAIN_OPTIONS = {
   ...SETUP_OPTIONS,
@@ -26,21 +27,26 @@ const SUBCOMMANDS: Readonly<Record<string, Record<string, Options>>> = {
 
 type Work = (argv: Argv) => Promise<ExitCode>;
 /** `words`: how many words the command itself is. */
-type Handle = (flags: Flags, positionals: readonly string[], words: number, work: Work) => (parsed: Argv) => Promise<void>;
+type Handle = (flags: Flags, words: number, work: Work) => (parsed: Argv) => Promise<void>;
 
 /** Runs one command. Throws a {@link UsageError} for a command line that makes no sense. */
 export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   let code: ExitCode = EXIT.done;
-  const handle: Handle = (flags, positionals, words, work) => async (given) => {
+  const handle: Handle = (flags, words, work) => async (given) => {
     const parsed = lastOnes(given, flags);
-    refuseUnknown(parsed, { ...flags, ...SAME }, positionals, words);
+    const extra = [...(parsed["_"] as unknown[]).slice(words), ...(words > 0 ? ((parsed["--"] as unknown[] | undefined) ?? []) : [])];
+    if (extra.length > 0) throw new UsageError(`one word too many: ${extra.join(" ")} (heddle --help)`);
+    refuseNoFolder(parsed["add-dir"], io.cwd);
     if (parsed["version"] === true) io.stdout.write(`${VERSION}\n`);
     else code = await work(parsed);
   };
   // A subcommand is the first word or none: anywhere else such a word is part of a prompt.
   const name = argv[0] ?? "";
   const isSub = Object.hasOwn(SUBCOMMANDS, name);
-  const y = yargs([...argv]) as Yargs;
+  const flags: Flags = isSub ? SUBCOMMANDS[name]! : { ...SETUP_OPTIONS, ...SESSION_OPTIONS };
+  // A prompt of this one word is a request for help; as the last word of a longer one it is none.
+  const parted = argv.length === 1 && name === "help" ? ["--help"] : partWords(argv, { ...flags, ...SAME }, !isSub);
+  const y = yargs(parted) as Yargs;
   y.scriptName("heddle")
     .parserConfiguration({
       "camel-case-expansion": false,
@@ -50,16 +56,14 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
       "populate--": true,
     })
     // Known before anything is parsed: else `-p explain` would be a flag with a value.
-    .options(isSub ? SUBCOMMANDS[name]! : { ...SETUP_OPTIONS, ...SESSION_OPTIONS })
+    .options(flags)
     .command(
       "$0 [prompt..]",
       "Start a session, or answer one prompt",
       (c) => c.positional("prompt", { type: "string", array: true, describe: "What to do" }),
-      handle({ ...SETUP_OPTIONS, ...SESSION_OPTIONS }, ["prompt"], 0, async (a) =>
-        (await import("./session.ts")).session(sessionArgs(a), io),
-      ),
+      handle(flags, 0, async (a) => (await import("./session.ts")).session(sessionArgs(a), io)),
     );
-  if (isSub || argv.some((word) => word === "--help" || word === "-h")) subcommands(y, handle, io);
+  if (isSub || parted.includes("--help")) subcommands(y, handle, io);
   await y
     .version(false)
     .option("version", { alias: "v", type: "boolean", describe: "Print the version" })
@@ -70,7 +74,9 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     .showHelpOnFail(false)
     // Without a throw here yargs would go on and run the handler.
     .fail((message, error) => {
-      throw error ?? new UsageError(`${message.split("\n").filter(Boolean).join(" ").replace(/\s+/g, " ")} (heddle --help)`);
+      throw error && error.name !== "YError"
+        ? error
+        : new UsageError(`${(message || error.message).split("\n").filter(Boolean).join(" ").replace(/\s+/g, " ")} (heddle --help)`);
     })
     .parseAsync();
   return code;
@@ -81,13 +87,13 @@ function subcommands(y: Yargs, handle: Handle, io: Io): void {
     "demo",
     "See a real turn on a small project, without a key",
     (c) => c,
-    handle({}, [], 1, async () => (await import("./commands/demo.ts")).demo(io)),
+    handle({}, 1, async () => (await import("./commands/demo.ts")).demo(io)),
   )
     .command(
       "explain [turn]",
       "Show what each part of a turn did",
       (c) => c.positional("turn", { type: "string", describe: "Turn number from 1, or from the end as -1" }),
-      handle(EXPLAIN_OPTIONS, ["turn"], 1, async (a) =>
+      handle(EXPLAIN_OPTIONS, 1, async (a) =>
         (await import("./commands/explain.ts")).explainCommand(
           setupArgs(a),
           { ...textOf(a, "turn"), ...textOf(a, "dry"), ...textOf(a, "session"), json: a["json"] === true },
@@ -102,7 +108,7 @@ function subcommands(y: Yargs, handle: Handle, io: Io): void {
         c
           .positional("what", { type: "string", choices: ["list", "check", "why"] as const, describe: "What to do" })
           .positional("name", { type: "string", describe: "For why: a tool, a command, …" }),
-      handle(PLUGINS_OPTIONS, ["what", "name"], 1, async (a) =>
+      handle(PLUGINS_OPTIONS, 1, async (a) =>
         (await import("./commands/plugins.ts")).plugins(
           setupArgs(a),
           { what: String(a["what"]), ...textOf(a, "name"), json: a["json"] === true },
@@ -114,7 +120,7 @@ function subcommands(y: Yargs, handle: Handle, io: Io): void {
       "doctor",
       "Check that heddle has what it needs",
       (c) => c,
-      handle(SETUP_OPTIONS, [], 1, async (a) => (await import("./commands/doctor.ts")).doctor(setupArgs(a), io)),
+      handle(SETUP_OPTIONS, 1, async (a) => (await import("./commands/doctor.ts")).doctor(setupArgs(a), io)),
     );
 }
 
@@ -130,17 +136,8 @@ function lastOnes(argv: Argv, flags: Flags): Argv {
 const textOf = <K extends string>(argv: Argv, key: K): { [P in K]?: string } =>
   (typeof argv[key] === "string" ? { [key]: argv[key] } : {}) as { [P in K]?: string };
 
-function refuseUnknown(argv: Argv, flags: Flags, positionals: readonly string[], words: number): void {
-  const known = Object.entries(flags).flatMap(([name, flag]) => ("alias" in flag ? [name, String(flag.alias)] : [name]));
-  const passed = new Set([...known, ...positionals, "_", "--", "$0"]);
-  for (const key of Object.keys(argv)) {
-    if (passed.has(key)) continue;
-    const near = nearest(
-      key,
-      known.filter((k) => k.length > 1),
-    );
-    throw new UsageError(`unknown flag ${key.length > 1 ? "--" : "-"}${key}${near ? `: did you mean --${near}?` : " (heddle --help)"}`);
-  }
-  const extra = (argv["_"] as unknown[]).slice(words);
-  if (extra.length > 0) throw new UsageError(`one word too many: ${extra.join(" ")} (heddle --help)`);
+function refuseNoFolder(given: unknown, cwd: string): void {
+  for (const dir of (given as string[] | undefined) ?? [])
+    if (!statSync(resolve(cwd, dir), { throwIfNoEntry: false })?.isDirectory())
+      throw new UsageError(`--add-dir ${dir}: there is no such folder`);
 }

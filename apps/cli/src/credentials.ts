@@ -16,6 +16,14 @@ export function credentials(config: Pick<Config, "env" | "provider">, env: Env):
   return Object.fromEntries(found);
 }
 
+/** Throws a {@link CliError} that says where an address that is none was set. */
+export function refuseBadUrl({ baseURL }: Credentials, config: Pick<Config, "env" | "provider">, env: Env): void {
+  if (baseURL === undefined || (URL.canParse(baseURL) && /^https?:$/.test(new URL(baseURL).protocol))) return;
+  const { baseURL: name } = NAMES;
+  const where = env[name] ? name : config.env[name] ? `"env" ${name} of your settings` : `"provider" baseURL of your settings`;
+  throw new CliError(`${where} is "${baseURL}", which is no address of a server: it should look like https://api.anthropic.com`);
+}
+
 export const reachable = (c: Credentials): boolean => Object.keys(c).length > 0;
 
 /** What heddle needs, in three lines. */

@@ -3,12 +3,12 @@ import { resolve } from "node:path";
 import { createRuntime, type Host, type Runtime, type Session } from "@heddle/runtime";
 import { nodeHost } from "@heddle/runtime/node";
 import * as z from "zod";
-import { noModel, reachable } from "./credentials.ts";
 import type { WireInit } from "./faces/wire.ts";
 import { FIRST_PARTY } from "./first-party.ts";
-import type { Io } from "./io.ts";
+import { type Io, say } from "./io.ts";
 import type { SessionArgs, SetupArgs } from "./options.ts";
-import { DEFAULT_PROVIDER, noticesOf, type Overrides, type Plan, planOf } from "./plan.ts";
+import { noticesOf, type Overrides, type Plan, planOf } from "./plan.ts";
+import { checkModel } from "./providers.ts";
 import { VERSION } from "./version.ts";
 
 // Compiling a parser for each schema takes longer than a short run ever spends on parsing.
@@ -60,21 +60,28 @@ function warming(host: Host): Host {
   return { ...host, processes: { run } };
 }
 
-/** Throws when there is no model to talk to. */
+/** Throws when there is no model to talk to, after saying all that may be the reason. */
 export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io, as: OpenAs): Promise<Engine> {
   const resume = args.continue ? "latest" : args.resume;
   const plan = await planOf(args, io, { ...as.over, prewarm: resume === undefined });
-  if (!as.offline && plan.provider === DEFAULT_PROVIDER && !reachable(plan.credentials)) throw noModel();
   const runtime = await runtimeOf(plan, args);
+  const before = [...noticesOf(plan), ...runtime.problems.map((p) => p.message)];
   const session = await runtime.open({
     headless: as.headless,
     ...(resume === undefined ? {} : { resume }),
     ...(args.maxTurns === undefined ? {} : { maxSteps: args.maxTurns }),
   });
+  const providers = namesAt(runtime, "providers");
+  const { error, notice } = checkModel(args.model ?? session.model, plan, providers);
+  if (notice !== undefined) before.push(notice);
+  if (error && !as.offline) {
+    for (const text of [...before, ...session.notices]) say(io, text);
+    await runtime.dispose();
+    throw error;
+  }
   // What a resumed session remembers gives way to what is said now.
   if (resume !== undefined && args.model !== undefined) session.setModel(args.model);
   if (resume !== undefined && args.permissionMode !== undefined) session.setPermissionMode(args.permissionMode);
-  const before = [...noticesOf(plan), ...runtime.problems.map((p) => p.message)];
   return {
     runtime,
     session,
@@ -89,9 +96,11 @@ export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io,
   };
 }
 
+const namesAt = (runtime: Runtime, point: string): string[] =>
+  runtime.plugins.flatMap((p) => p.contributes.filter((c) => c.point === point && !c.hidden).map((c) => c.name));
+
 function initOf(plan: Plan, runtime: Runtime, session: Session, uuid: string): WireInit {
-  const names = (point: string): string[] =>
-    runtime.plugins.flatMap((p) => p.contributes.filter((c) => c.point === point && !c.hidden).map((c) => c.name));
+  const names = (point: string): string[] => namesAt(runtime, point);
   return {
     type: "system",
     subtype: "init",

@@ -27,7 +27,12 @@ export const SESSION_OPTIONS = {
   "output-format": { type: "string", choices: FORMATS, describe: "What -p prints", group: "Session:" },
   "input-format": { type: "string", choices: ["text", "stream-json"], describe: "What stdin holds", group: "Session:" },
   continue: { alias: "c", type: "boolean", describe: "Go on with the newest session of this folder", group: "Session:" },
-  resume: { alias: "r", type: "string", describe: "Go on with a session, by its id or a beginning of it", group: "Session:" },
+  resume: {
+    alias: "r",
+    type: "string",
+    describe: "Go on with a session, by its id or a beginning of it; without one, list them",
+    group: "Session:",
+  },
   "max-turns": { type: "number", describe: "Most model calls per prompt", group: "Session:" },
   verbose: { type: "boolean", describe: "Say more on stderr; with json, print every message", group: "Session:" },
 } as const satisfies Record<string, Options>;
@@ -51,6 +56,7 @@ export type SessionArgs = SetupArgs & {
   outputFormat: OutputFormat;
   inputFormat: "text" | "stream-json";
   continue: boolean;
+  /** Empty: the person has to choose. */
   resume?: string;
   maxTurns?: number;
   verbose: boolean;
@@ -90,7 +96,6 @@ export function sessionArgs(argv: Argv): SessionArgs {
     verbose: argv["verbose"] === true,
   };
   if (args.continue && args.resume !== undefined) throw new UsageError("--continue and --resume exclude each other: give one of them");
-  if (args.resume === "") throw new UsageError("--resume needs a session id or a beginning of one; --continue goes on with the newest");
   if (args.inputFormat === "stream-json") {
     if (args.outputFormat !== "stream-json") throw new UsageError("--input-format stream-json needs --output-format stream-json");
     if (args.prompt !== "") throw new UsageError("with --input-format stream-json the prompts come from stdin: leave the prompt out");

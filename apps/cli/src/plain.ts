@@ -11,8 +11,23 @@ export function plain(text: string): string {
     );
 }
 
-/** The same in one line of at most `limit` characters. */
-export function plainLine(text: string, limit = 200): string {
-  const line = plain(text).replace(/\s+/g, " ").trim();
+/** Shows everything that is in the text: what a person decides on, or is told was done, leaves nothing out. Blanks and line ends stay. */
+export function visible(text: string): string {
+  return text.replace(HIDDEN, (c) => `\\u{${c.codePointAt(0)!.toString(16)}}`);
+}
+/** Controls, formats, lone surrogates, and what shows as nothing or as a common blank that it is not. */
+const HIDDEN = /(?![\t\n \u3000])[\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+
+/** JSON that says the same and holds no control character of any terminal. */
+export const plainJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, null, indent).replace(/[\x7f-\x9f]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`);
+
+/** {@link plain} in one line of at most `limit` characters. */
+export const plainLine = (text: string, limit = 200): string => oneLine(plain(text), limit);
+/** {@link visible} in one line of at most `limit` characters. */
+export const visibleLine = (text: string, limit = 200): string => oneLine(visible(text), limit);
+
+function oneLine(text: string, limit: number): string {
+  const line = text.replace(/\s+/g, " ").trim();
   return line.length <= limit ? line : `${line.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }

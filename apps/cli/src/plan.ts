@@ -1,9 +1,10 @@
 /** What is decided before a runtime starts: settings and flags put together, plugins found, nothing of theirs loaded. */
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { Candidate, Problem } from "@heddle/runtime";
+import { readSettingsFile } from "./config/file.ts";
 import { type Config, readConfig, type ScopedRule, withoutTools } from "./config/read.ts";
-import { type Credentials, credentials } from "./credentials.ts";
+import { type Credentials, credentials, refuseBadUrl } from "./credentials.ts";
 import { FIRST_PARTY, firstParty } from "./first-party.ts";
 import type { Io } from "./io.ts";
 import type { SetupArgs } from "./options.ts";
@@ -45,7 +46,7 @@ export function configOf(args: Pick<SetupArgs, "settings" | "trust">, io: Io, ba
     env: io.env,
     trust: args.trust,
     ...(args.settings === undefined ? {} : { settings: args.settings }),
-    read: (path) => (!bare && existsSync(path) ? readFileSync(path, "utf8") : undefined),
+    read: (path, pipes) => (bare ? undefined : readSettingsFile(path, pipes)),
     realpath(path) {
       try {
         return realpathSync(path);
@@ -61,6 +62,7 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
   const config = await configOf(args, io, over.bare);
   const provider = over.provider ?? config.provider.name ?? DEFAULT_PROVIDER;
   const found = credentials(config, io.env);
+  if (over.provider === undefined) refuseBadUrl(found, config, io.env);
   const deny: ScopedRule[] = [...config.rules.deny, ...flagRules(args.disallowedTools, "--disallowedTools", io.cwd)];
   const allow: ScopedRule[] = [...config.rules.allow, ...flagRules(args.allowedTools, "--allowedTools", io.cwd)];
   const permissionMode = args.permissionMode ?? config.permissionMode ?? "default";
@@ -109,14 +111,14 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
 /** What the person should know of settings and plugins before anything runs. */
 export function noticesOf(plan: Plan): string[] {
   const { config } = plan;
-  const userFile = join(config.home, "settings.json");
+  const how = `. --trust, or "trustedFolders" in ${join(config.home, "settings.json")}, trusts this folder`;
   return [
     ...config.notices,
     ...(config.failClosed
       ? ["a settings file that may hold deny rules cannot be read: every tool call is asked for until it is mended"]
       : []),
     ...(config.withheld.length > 0
-      ? [`not used: ${config.withheld.join("; ")}. --trust, or "trustedFolders" in ${userFile}, trusts this folder`]
+      ? [`not used: ${config.withheld.join("; ")}${config.withheld.some((w) => w.includes("(--trust)")) ? how : ""}`]
       : []),
     ...plan.problems.map((p) => p.message),
   ];

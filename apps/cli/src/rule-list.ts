@@ -18,5 +18,12 @@ export function ruleList(values: readonly string[]): string[] {
   });
 }
 
+/** One rule, or several parted by commas; a word of a prompt, as a rule, is none. */
+export function looksLikeRules(word: string): boolean {
+  const tight = word.replace(/,\s+/g, ",").trim();
+  const rules = ruleList([tight]);
+  return rules.length > 0 && rules.join(",") === tight && rules.every((r) => /^([A-Z]\w*(\(.*\))?|mcp__\S+|\*)$/s.test(r));
+}
+
 /** A rule without parentheses that names one tool: as a deny rule it takes the tool away from the model. */
 export const bareTool = (rule: string): string | undefined => /^([A-Za-z][\w-]*)(\(\*?\))?$/.exec(rule)?.[1];

@@ -23,8 +23,9 @@ export async function thirdParty(config: Config, cwd: string, userDir: string): 
   if (!config.trusted && project !== mine && existsSync(project)) config.withheld.push(`${project}: the folder is not trusted (--trust)`);
   const dirs = [...new Set([mine, ...(config.trusted ? [project] : [])])].filter(existsSync);
   if (config.plugins.length === 0 && dirs.length === 0) return found;
+  // Settings may say more of a plugin in a plugin folder, which is then there once.
   const add = (more: { candidates: readonly Candidate[]; problems: readonly Problem[] }): void => {
-    found.candidates.push(...more.candidates);
+    found.candidates.push(...more.candidates.filter((c) => !found.candidates.some((f) => f.dir === c.dir)));
     found.problems.push(...more.problems);
   };
   for (const { entry, dir } of config.plugins) {

@@ -1,5 +1,10 @@
 /** Settings: files, ranks, what a project may not say, and files that cannot be read. */
-import { describe, expect, it } from "vitest";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { readSettingsFile } from "../src/config/file.ts";
 import { type Config, type ConfigInput, readConfig, withoutTools } from "../src/config/read.ts";
 import { parseSettings } from "../src/config/settings.ts";
 import { UsageError } from "../src/exit.ts";
@@ -54,6 +59,32 @@ describe("ranks", () => {
   });
 });
 
+describe("the provider", () => {
+  it("is a name, or a name with options", async () => {
+    const named = await read({ [USER]: { provider: "echo" } });
+    const more = await read({ [USER]: { provider: { name: "echo", options: { a: 1 } } } });
+    expect([named.provider, more.provider, named.notices]).toEqual([
+      { name: "echo", options: {} },
+      { name: "echo", options: { a: 1 } },
+      [],
+    ]);
+    const wrong = await read({ [USER]: '{ "provider": { "nam": "echo" } }' });
+    expect(wrong.notices[0]).toContain(`${USER}:1:15: provider: Unrecognized key: "nam"`);
+  });
+
+  it("is not for a project to choose, neither by its name nor by that of a model", async () => {
+    const c = await read({ [PROJECT]: { provider: "echo", model: "echo/any" } }, { trust: true });
+    expect([c.provider, c.model, c.withheld]).toEqual([
+      { options: {} },
+      undefined,
+      [
+        `model of ${PROJECT}: what names a provider says where requests go, which a project may never choose`,
+        `provider of ${PROJECT}: a project may never choose where requests go`,
+      ],
+    ]);
+  });
+});
+
 describe("a project", () => {
   const greedy = {
     model: "m",
@@ -94,17 +125,64 @@ describe("a project", () => {
     const c = await read({ ...files, [PROJECT]: greedy }, more);
     expect([rulesOf(c, "allow"), c.permissionMode, c.plugins.length, c.disabledPlugins]).toEqual([
       ["Bash"],
-      "acceptEdits",
+      undefined,
       1,
       ["@heddle/permissions"],
     ]);
     expect([c.provider, c.env]).toEqual([{ options: {} }, {}]);
   });
 
+  it.each([
+    [undefined, "acceptEdits", undefined],
+    [undefined, "plan", "plan"],
+    [undefined, "default", "default"],
+    ["acceptEdits", "default", "default"],
+    ["acceptEdits", "acceptEdits", "acceptEdits"],
+    ["plan", "default", "plan"],
+    ["bypassPermissions", "acceptEdits", "acceptEdits"],
+    ["default", "unheard-of", "default"],
+    ["unheard-of", "acceptEdits", "unheard-of"],
+  ])("where the user says %s, its mode %s gives %s, trusted or not", async (mine, theirs, mode) => {
+    const files = {
+      [USER]: { permissions: mine === undefined ? {} : { defaultMode: mine } },
+      [PROJECT]: { permissions: { defaultMode: theirs } },
+    };
+    for (const trust of [true, false]) expect((await read(files, { trust })).permissionMode).toBe(mode);
+  });
+
   it("may never switch permissions off", async () => {
     const bypass = { permissions: { defaultMode: "bypassPermissions" } };
     expect((await read({ [PROJECT]: bypass, [LOCAL]: bypass }, { trust: true })).permissionMode).toBeUndefined();
     expect((await read({ [USER]: bypass })).permissionMode).toBe("bypassPermissions");
+  });
+});
+
+describe("what stands in place of a settings file", () => {
+  const dir = mkdtempSync(join(tmpdir(), "heddle-settings-"));
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+  it("is read, is not there, or is refused; and never waited for", () => {
+    writeFileSync(join(dir, "file"), "{}");
+    mkdirSync(join(dir, "folder"));
+    symlinkSync("loop", join(dir, "loop"));
+    execFileSync("mkfifo", [join(dir, "pipe")]);
+    const of = (name: string): unknown => {
+      try {
+        return readSettingsFile(join(dir, name));
+      } catch (error) {
+        return (error as { code?: string }).code ?? (error as Error).message;
+      }
+    };
+    expect(["file", "none", "file/below", "folder", "loop", "loop/settings.json", "pipe"].map(of)).toEqual([
+      "{}",
+      undefined,
+      undefined,
+      "it is a folder",
+      "ELOOP",
+      "ELOOP",
+      "it is a pipe, socket or device",
+    ]);
+    for (const pipes of [true, false]) expect(() => readSettingsFile("/dev/zero", pipes)).toThrow("it is a pipe, socket or device");
   });
 });
 

@@ -177,7 +177,8 @@ function render(it: FileData): string {
   }
   if (it.lines === 0) return `The user mentions ${it.path}, which is empty.`;
   const to = it.from + it.text.length - 1;
-  if (it.text.length === 0) return `The user mentions line ${it.from} of ${it.path}, which has only ${it.lines} lines.`;
+  if (it.text.length === 0)
+    return `The user mentions line ${it.from} of ${it.path}, which has only ${it.lines} line${it.lines === 1 ? "" : "s"}.`;
   const wanted = Math.min(it.range?.to ?? it.lines, it.lines);
   const part = it.range || to < wanted ? `, lines ${it.from}-${to} of ${it.lines}` : "";
   const cut = to < wanted ? [`(cut after ${MAX_LINES} lines; read on from line ${to + 1} if you need it)`] : [];

@@ -138,6 +138,14 @@ function rowOf(e: RuntimeEvent): TableRow | undefined {
     }
     case "model.replied":
       return { ...row("reply", "", e.stop, usageText(e.usage)), ms: e.ms, firstMs: e.firstMs };
+    case "model.retry": {
+      const where = e.model === undefined ? "" : `${e.model}: `;
+      return row("retry", e.cause, `${e.attempt} of ${e.of}`, `${where}after ${thousands(e.waitMs)} ms; ${e.message}`);
+    }
+    case "message.voided":
+      return row("void", "", "voided", e.why);
+    case "history.dropped":
+      return row("history", "", "dropped", `${count(e.ids.length, "message")}: ${e.why}`);
     case "message.added":
       return messageRow(e.message);
     case "tool.decided": {

@@ -13,6 +13,9 @@ import type {
   Usage,
 } from "@heddle/kernel";
 import type { Storage } from "@heddle/sessions";
+import type { RecoveryOptions } from "./recovery/settings.ts";
+
+export type { RecoveryOptions };
 
 /** Clock, ids, disk and processes. `@heddle/runtime/node` has the one for Node. */
 export type Host = {
@@ -24,6 +27,18 @@ export type Host = {
   readonly storage: Storage;
   /** Names the contribution that blocks the thread and ends its call. Started only when code of others is loaded. */
   readonly watchdog?: Watchdog;
+  /** Without them those of the platform, and waits without jitter. */
+  readonly timers?: Timers;
+};
+
+/** Waits and alarms; milliseconds. A test has a clock of its own. */
+export type Timers = {
+  /** Resolves when the time is over, or at once when the signal fires; never rejects. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** Returns what cancels it. */
+  alarm(ms: number, fn: () => void): () => void;
+  /** From 0 up to 1. */
+  random(): number;
 };
 
 /** `roots` maps plugin ids to the folders that their code is in. Each start adds to what is watched; the last stop ends it. */
@@ -72,6 +87,8 @@ export type RuntimeOptions = {
   /** Tool names that the model never hears of. */
   readonly withoutTools?: readonly string[];
   readonly version?: string;
+  /** What becomes of model calls that fail. */
+  readonly recovery?: RecoveryOptions;
 };
 
 export type OpenOptions = {
@@ -99,7 +116,13 @@ export type PluginInfo = {
   readonly skills?: readonly string[];
   readonly commands?: readonly string[];
   /** `hidden`: not for lists that a person chooses from. */
-  readonly contributes: readonly { readonly point: string; readonly name: string; readonly hidden?: true }[];
+  readonly contributes: readonly {
+    readonly point: string;
+    readonly name: string;
+    readonly summary?: string;
+    readonly hint?: string;
+    readonly hidden?: true;
+  }[];
 };
 
 export type TurnResult = {
@@ -122,7 +145,7 @@ export type Session = {
   readonly id: string;
   /** Where the log is; null when nothing is kept. */
   readonly path: string | null;
-  /** Since the last clear. */
+  /** Since the last clear, without turns that the model refused. */
   readonly messages: readonly Message[];
   readonly model: string;
   readonly permissionMode: string;

@@ -120,7 +120,11 @@ const Line = z.discriminatedUnion("type", [
     size: z.object({ tools: z.number(), system: z.number(), context: z.number(), messages: z.number() }),
   }),
   event("model.replied", { id: text, stop: StopReason, usage: Usage.optional(), ms, firstMs: ms }),
+  event("model.retry", { cause: text, attempt: z.number(), of: z.number(), waitMs: ms, message: text, model: text.optional() }),
+  event("message.voided", { id: text, why: text }),
   event("message.added", { message: Message }),
+  event("prefix.broken", { cause: text, tokens: z.number() }),
+  event("history.dropped", { ids: z.array(text), why: text }),
   event("tool.decided", { decision: Decision }),
   event("tool.started", { call: CallPart }),
   event("tool.finished", { callId: text, tool: text, outcome: ToolOutcome, ms }),
@@ -130,6 +134,20 @@ const Line = z.discriminatedUnion("type", [
   event("session.changed", { change: Change }),
   event("turn.ended", { outcome: Outcome, steps: z.number(), next: z.object({ text, submit: z.boolean() }).optional() }),
 ]);
+
+/** Set for the header of a log in a later format than this one can read. `version` is that of the program that wrote it, where it says so. */
+export type Newer = { readonly v: number; readonly version: string | undefined };
+const NewerHeader = z.looseObject({ type: z.literal("session"), v: z.number().gt(1), version: z.unknown() });
+
+export function parseNewer(source: string): Newer | undefined {
+  if (!source.includes('"session"')) return undefined;
+  try {
+    const { success, data } = NewerHeader.safeParse(JSON.parse(source));
+    return success ? { v: data.v, version: typeof data.version === "string" ? data.version : undefined } : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** The line as it stands, not a copy, so that what is read has the bytes that were written; undefined for anything else. Never throws. */
 export function parseLine(source: string): LogLine | undefined {

@@ -2,7 +2,7 @@
 import { SessionLogError } from "./error.ts";
 import { findSession, type Place, projectDir } from "./folder.ts";
 import type { Header, LogLine } from "./lines.ts";
-import { isEvent, readLog } from "./read.ts";
+import { isEvent, readLog, refusalOf } from "./read.ts";
 import { type Recovered, recover } from "./recover.ts";
 import type { AppendFile, Storage } from "./storage.ts";
 
@@ -25,7 +25,7 @@ export function createLog(o: LogOptions & { readonly id: string }): SessionLog {
 
 /**
  * Takes up a session where its log ends. Reads only; what the log lacks is written with the first append.
- * Throws {@link SessionLogError} when there is none, when another process writes it, or when the file is no session.
+ * Throws {@link SessionLogError} when there is none, when another process writes it, or when the file is no session or of a later format.
  */
 export async function openLog(o: LogOptions, which: string): Promise<OpenedLog> {
   const file = await findSession(o, which);
@@ -34,6 +34,8 @@ export async function openLog(o: LogOptions, which: string): Promise<OpenedLog> 
     const bytes = await o.storage.read(file.path);
     if (!bytes) throw new SessionLogError(`session "${file.id}" is gone: ${file.path} was removed; choose another`);
     const contents = readLog(bytes);
+    const refusal = refusalOf(contents, file.id);
+    if (refusal !== undefined) throw new SessionLogError(refusal);
     if (!contents.lines.some((line) => line.type === "session" || isEvent(line)) && bytes.length > 0)
       throw new SessionLogError(
         `${file.path} is not a session log, or nothing of it can be read; choose another session, or move the file away`,

@@ -1,13 +1,14 @@
 /** Reads the bytes of a session log, whatever has happened to them: what is whole is kept, what is broken is counted. */
 import type { RuntimeEvent } from "@heddle/kernel/protocol";
-import { type Header, type LogLine, parseLine } from "./lines.ts";
+import { type Header, type LogLine, type Newer, parseLine, parseNewer } from "./lines.ts";
 
 /** Bytes. A longer line cannot be made into a string that is worth having; it counts as broken. */
 export const MAX_LINE = 256 * 1024 * 1024;
 
-/** `broken`: lines that could not be read, with the numbers of the first of them. `torn`: the last line has no end. */
+/** `newer`: set when the log is in a later format, and then the rest says little. `broken`: lines that could not be read, with the numbers of the first of them. `torn`: the last line has no end. */
 export type LogContents = {
   readonly header: Header | undefined;
+  readonly newer?: Newer;
   readonly lines: readonly LogLine[];
   readonly broken: number;
   readonly brokenAt: readonly number[];
@@ -24,6 +25,7 @@ export function readLog(bytes: Uint8Array): LogContents {
   const lines: LogLine[] = [];
   const brokenAt: number[] = [];
   let header: Header | undefined;
+  let newer: Newer | undefined;
   let broken = 0;
   let number = 1;
   const fail = (): void => {
@@ -36,8 +38,9 @@ export function readLog(bytes: Uint8Array): LogContents {
     if (source?.trim() === "") return;
     const line = source === undefined ? undefined : parseLine(source);
     if (line?.type === "session") header ??= line;
-    if (line) lines.push(line);
-    else fail();
+    if (line) return void lines.push(line);
+    newer ??= source === undefined ? undefined : parseNewer(source);
+    fail();
   };
   let start = 0;
   for (let i = 0; i < bytes.length; i++) {
@@ -51,11 +54,18 @@ export function readLog(bytes: Uint8Array): LogContents {
     start = i + 1;
   }
   take(start, bytes.length);
-  return { header, lines, broken, brokenAt, torn: bytes.length > 0 && bytes.at(-1) !== NEWLINE };
+  return { header, ...(newer ? { newer } : {}), lines, broken, brokenAt, torn: bytes.length > 0 && bytes.at(-1) !== NEWLINE };
 }
 
 export const isEvent = (line: LogLine): line is RuntimeEvent =>
   line.type !== "session" && line.type !== "input.queued" && line.type !== "input.taken";
+
+/** Why the log must be neither shown nor written; undefined when it may. */
+export function refusalOf({ newer }: LogContents, id: string): string | undefined {
+  if (!newer) return undefined;
+  const by = newer.version === undefined ? "a later heddle" : `heddle ${newer.version}`;
+  return `session "${id}" was written by ${by} in a format that this one does not know (v ${newer.v}): update heddle, or choose another session`;
+}
 
 /** The events of each turn, in the order in which the turns began. What happened between turns belongs to none. */
 export function turnsOf(lines: readonly LogLine[]): { readonly turn: string; readonly events: readonly RuntimeEvent[] }[] {

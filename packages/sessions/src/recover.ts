@@ -5,7 +5,7 @@ import { mend } from "./mend.ts";
 import { isEvent, type LogContents } from "./read.ts";
 
 /**
- * `messages` since the last clear; they satisfy `unpaired` whatever the log looks like. `append` is what the log lacks to say
+ * `messages` since the last clear, without those that were dropped; they satisfy `unpaired` whatever the log looks like. `append` is what the log lacks to say
  * the same by itself. `pending` was accepted and never became part of a turn. `notices` are for the person.
  */
 export type Recovered = {
@@ -27,6 +27,7 @@ export function recover(contents: LogContents): Recovered {
   let permissionMode: string | undefined;
   for (const line of contents.lines) {
     if (line.type === "message.added") history.push(line.message);
+    else if (line.type === "history.dropped") history = history.filter((m) => !line.ids.includes(m.id));
     else if (line.type === "prefix.built") prefix = line.prefix;
     else if (line.type === "session.changed") {
       const { change } = line;

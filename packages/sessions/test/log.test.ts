@@ -98,6 +98,18 @@ describe("opening a log", () => {
     expect(disk.locks.size).toBe(0);
   });
 
+  it("refuses a log of a later format, says who wrote it, and changes no byte of it", async () => {
+    const { disk, o } = store();
+    const later = jsonl(JSON.stringify({ ...header, v: 999, version: "9.1.0" }), JSON.stringify({ type: "unheard-of" }), added(user("u1")));
+    disk.put(PATH, later);
+    await expect(openLog(o, "latest")).rejects.toThrow(
+      new SessionLogError(
+        `session "${ID}" was written by heddle 9.1.0 in a format that this one does not know (v 999): update heddle, or choose another session`,
+      ),
+    );
+    expect([text(disk.files.get(PATH)), disk.writes, disk.locks.size]).toEqual([later, [], 0]);
+  });
+
   it("takes up an empty file as a session without a turn", async () => {
     const { disk, o } = store();
     disk.put(PATH, "");

@@ -12,6 +12,10 @@ export function shown(cwd: string, path: string): string {
   return short === ".." || short.startsWith(`..${sep}`) || isAbsolute(short) ? path : short;
 }
 
+/** Whoever opened it might wait for ever. */
+export const neither = (cwd: string, path: string): string =>
+  `${shown(cwd, path)} is neither a file nor a folder (a pipe, socket or device), so it is not read.`;
+
 /** A folder as a sentence names it. */
 export const place = (cwd: string, path: string): string => (path === cwd ? "the project folder" : shown(cwd, path));
 

@@ -5,6 +5,8 @@ import { codeOf } from "./answer.ts";
 /** Characters kept of one record. */
 const MAX_RECORD = 4000;
 const MAX_STDERR = 16 * 1024;
+/** No search of a real project takes so long; one that meets a pipe in place of an ignore file would never end. */
+const PATIENCE_MS = 60_000;
 
 export type Search = {
   readonly ripgrep: string;
@@ -57,6 +59,7 @@ export async function search(ctx: ToolContext, s: Search): Promise<Searched> {
       cwd: s.cwd,
       signal: stop.signal,
       maxBytes: MAX_STDERR,
+      timeoutMs: PATIENCE_MS,
       onOutput: (chunk, stream) => {
         if (stream !== "stdout") return;
         streamed = true;
@@ -66,7 +69,11 @@ export async function search(ctx: ToolContext, s: Search): Promise<Searched> {
     if (!streamed) take(result.stdout);
     if (rest !== "" && !stopped && result.ended === "exit") give(rest);
     const failed = !stopped && (result.exitCode === null || result.exitCode > 1);
-    return { found, stopped, failed, problem: failed ? result.stderr.trim() || `rg ended with ${result.signal ?? result.exitCode}` : "" };
+    const how =
+      result.ended === "timeout"
+        ? `rg did not end within ${PATIENCE_MS / 1000} s: search a smaller folder`
+        : `rg ended with ${result.signal ?? result.exitCode}`;
+    return { found, stopped, failed, problem: failed ? result.stderr.trim() || how : "" };
   } catch (error) {
     if (ctx.signal.aborted) throw error;
     throw new NoRipgrep(s.ripgrep, error);

@@ -208,7 +208,7 @@ describe("Bash, the folder", () => {
   });
 
   it("stays where it was when there is no place for the note of it", async () => {
-    const { dir, sh } = await setup({ TMPDIR: "/nonexistent" });
+    const { dir, sh } = await setup({ TMPDIR: "/dev/null/none" });
     expect(await sh("mkdir sub; cd sub; echo ok")).toBe("ok");
     expect(await sh("pwd")).toBe(dir);
   });

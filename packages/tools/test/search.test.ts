@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Processes } from "@heddle/kernel/plugin";
 import { rgPath } from "@vscode/ripgrep";
@@ -290,6 +291,39 @@ describe("Grep", () => {
     gone.abort();
     await kit.call("Grep", { pattern: "x" }, { signal: gone.signal });
     expect(processes.running.size).toBe(0);
+  });
+});
+
+describe("a pipe or a device", () => {
+  it("is refused, since nothing may ever come out of it", async () => {
+    const { kit, dir } = await tree({ "a.txt": "x" });
+    execFileSync("mkfifo", [join(dir, "pipe")]);
+    symlinkSync("/dev/zero", join(dir, "zero"));
+    const refused = (name: string) => ({
+      text: `${name} is neither a file nor a folder (a pipe, socket or device), so it is not read.`,
+      isError: true,
+    });
+    for (const path of ["pipe", "zero"]) {
+      expect(await kit.call("Grep", { pattern: "x", path })).toEqual(refused(path));
+      expect(await kit.call("Glob", { pattern: "*", path })).toEqual(refused(path));
+    }
+    expect((await kit.call("Grep", { pattern: "x" })).text).toBe("a.txt");
+  });
+
+  it("that ripgrep waits for all the same costs a minute and no more", async () => {
+    const patience: unknown[] = [];
+    const stuck: Processes = {
+      async run(o) {
+        patience.push(o.timeoutMs);
+        return { exitCode: null, signal: "SIGKILL", stdout: "", stderr: "", output: "", droppedBytes: 0, ended: "timeout" };
+      },
+    };
+    const kit = await kitOf({ fs: new MemoryFs(), processes: stuck });
+    expect(await kit.call("Grep", { pattern: "x" })).toEqual({
+      text: "The search failed.\nrg did not end within 60 s: search a smaller folder",
+      isError: true,
+    });
+    expect(patience).toEqual([60_000]);
   });
 });
 

@@ -31,6 +31,7 @@ export async function demo(io: Io): Promise<ExitCode> {
   const over = { provider: "replay", model: MODEL, bare: true, options: { "@heddle/provider-replay": { tape } } };
   const engine = await openEngine(args, { ...io, cwd }, { headless: true, over });
   const { session } = engine;
+  const said = engine.notices.length;
   for (const notice of engine.notices) say(io, notice);
   const events: RuntimeEvent[] = [];
   session.subscribe((event) => {
@@ -43,7 +44,8 @@ export async function demo(io: Io): Promise<ExitCode> {
 
   write(`\n${turn.text}\n\n${changes(project, cwd)}\n`);
   write(explain(events));
-  const kept = session.path === null ? "" : `\nThe session is kept: cd ${cwd} && heddle explain`;
+  for (const notice of engine.notices.slice(said)) say(io, notice);
+  const kept = session.path === null || !existsSync(session.path) ? "" : `\nThe session is kept: cd ${cwd} && heddle explain`;
   write(`That was the demo, in ${cwd}.${kept}\nTo work on your own project, set ANTHROPIC_API_KEY and run heddle there.`);
   const failure = failureOf(turn) ?? lastRun(turn.messages);
   if (failure !== undefined) say(io, failure);

@@ -2,12 +2,12 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { credentials, reachable } from "../credentials.ts";
 import { EXIT, type ExitCode } from "../exit.ts";
 import type { Io } from "../io.ts";
 import type { SetupArgs } from "../options.ts";
 import { plainLine } from "../plain.ts";
-import { configOf } from "../plan.ts";
+import { DEFAULT_PROVIDER, type Plan, planOf } from "../plan.ts";
+import { checkModel, declaredProviders, servedBy } from "../providers.ts";
 import { HOW_TO_GET_IT, ripgrepPath } from "../ripgrep.ts";
 import { VERSION } from "../version.ts";
 
@@ -15,16 +15,13 @@ type Check = { name: string; state: "ok" | "note" | "fail"; text: string };
 
 /** Exit 1 only for what keeps heddle from working at all. */
 export async function doctor(args: SetupArgs, io: Io): Promise<ExitCode> {
-  const config = await configOf(args, io);
-  const found = credentials(config, io.env);
+  const plan = await planOf(args, io);
+  const { config } = plan;
   const rg = ripgrepPath(io.env);
   const [git, rgVersion] = await Promise.all([versionOf("git"), rg ? versionOf(rg) : undefined]);
-  const where = found.baseURL ?? "the Anthropic API";
   const checks: Check[] = [
     { name: "heddle", state: "ok", text: `${VERSION} on Node ${process.versions.node}, ${process.platform} ${process.arch}` },
-    reachable(found)
-      ? { name: "model", state: "ok", text: `${found.apiKey ? "an API key" : found.authToken ? "a token" : "no key"} for ${where}` }
-      : { name: "model", state: "fail", text: "set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL; or try heddle demo" },
+    modelOf(plan),
     rgVersion
       ? { name: "ripgrep", state: "ok", text: `${rgVersion} (${rg})` }
       : { name: "ripgrep", state: "note", text: `Glob and Grep cannot work: ${HOW_TO_GET_IT}` },
@@ -45,6 +42,22 @@ export async function doctor(args: SetupArgs, io: Io): Promise<ExitCode> {
   ];
   for (const c of checks) io.stdout.write(`${c.state.padEnd(4)}  ${c.name.padEnd(8)}  ${plainLine(c.text, 1000)}\n`);
   return checks.some((c) => c.state === "fail") ? EXIT.failed : EXIT.done;
+}
+
+/** As far as it can be told without running code of plugins or asking a server. */
+function modelOf({ candidates, credentials, model, provider: standard }: Plan): Check {
+  const declared = declaredProviders(candidates);
+  const known = declared.map((d) => d.name);
+  const { error, notice } = checkModel(model, { provider: standard, credentials }, known);
+  if (error) return { name: "model", state: "fail", text: error.message.replaceAll("\n", " ") };
+  const { provider } = servedBy(model, standard, known);
+  if (provider !== DEFAULT_PROVIDER) {
+    const { by } = declared.find((d) => d.name === provider)!;
+    return { name: "model", state: "ok", text: `${model} of the provider "${provider}" (plugin "${by.id}" ${by.version})` };
+  }
+  const held = credentials.apiKey ? "an API key" : credentials.authToken ? "a token" : "no key";
+  const text = `${held} for ${credentials.baseURL ?? "the Anthropic API"}`;
+  return { name: "model", state: "ok", text: notice === undefined ? text : `${text}; ${notice}` };
 }
 
 /** Looks, and makes nothing. */

@@ -2,27 +2,33 @@
 import type { RuntimeEvent } from "@heddle/kernel/protocol";
 import { explain, explainData } from "@heddle/runtime";
 import { nodeHost } from "@heddle/runtime/node";
-import { findSession, readLog, turnsOf } from "@heddle/sessions";
+import { findSession, readLog, refusalOf, turnsOf } from "@heddle/sessions";
+import { heddleHome } from "../config/home.ts";
 import { CliError, EXIT, type ExitCode, UsageError } from "../exit.ts";
 import { type Io, say } from "../io.ts";
 import type { SetupArgs } from "../options.ts";
-import { plain } from "../plain.ts";
-import { configOf } from "../plan.ts";
+import { plain, plainJson } from "../plain.ts";
+import { plural } from "../quantity.ts";
+import { hasSessions, noSessions } from "../resume.ts";
 
 type Ask = { turn?: string; dry?: string; session?: string; json: boolean };
 
 export async function explainCommand(args: SetupArgs, ask: Ask, io: Io): Promise<ExitCode> {
   if (ask.dry !== undefined) return dry(args, ask.dry, ask, io);
-  const { home } = await configOf(args, io);
   const { storage, fs } = nodeHost();
   const cwd = await fs.realpath(io.cwd).catch(() => io.cwd);
-  const file = await findSession({ storage, stateDir: home, cwd }, ask.session ?? "latest").catch((error: Error) => {
-    throw new CliError(error.message);
-  });
+  const file = await findSession({ storage, stateDir: heddleHome(io.env, io.userDir), cwd }, ask.session ?? "latest").catch(
+    async (error: Error) => {
+      if (ask.session === undefined && !(await hasSessions(io))) throw noSessions();
+      throw new CliError(error.message);
+    },
+  );
   const log = readLog((await storage.read(file.path)) ?? new Uint8Array());
-  if (log.broken > 0) say(io, `${file.path}: ${log.broken} lines cannot be read and are left out`);
+  const refusal = refusalOf(log, file.id);
+  if (refusal !== undefined) throw new CliError(refusal);
+  if (log.broken > 0) say(io, `${file.path}: ${plural(log.broken, "line")} cannot be read and left out`);
   const events = pick(turnsOf(log.lines), ask.turn, file.id);
-  io.stdout.write(ask.json ? `${JSON.stringify(explainData(events), null, 2)}\n` : plain(explain(events)));
+  io.stdout.write(ask.json ? `${plainJson(explainData(events), 2)}\n` : plain(explain(events)));
   return EXIT.done;
 }
 
@@ -49,8 +55,8 @@ async function dry(args: SetupArgs, prompt: string, ask: Ask, io: Io): Promise<E
   const { request, events } = await engine.session.dry({ text: words, source: "sdk" });
   await engine.dispose();
   const table = ask.json
-    ? JSON.stringify({ request, table: explainData(events) }, null, 2)
-    : `${plain(explain(events))}\nrequest\n${JSON.stringify(request, null, 2)}`;
+    ? plainJson({ request, table: explainData(events) }, 2)
+    : `${plain(explain(events))}\nrequest\n${plainJson(request, 2)}`;
   io.stdout.write(`${table}\n`);
   return EXIT.done;
 }

@@ -3,7 +3,7 @@ import { CliError, EXIT, type ExitCode, UsageError } from "../exit.ts";
 import { type Io, say } from "../io.ts";
 import { nearest } from "../nearest.ts";
 import type { SetupArgs } from "../options.ts";
-import { plainLine } from "../plain.ts";
+import { plainJson, plainLine } from "../plain.ts";
 import { noticesOf, planOf } from "../plan.ts";
 import { table } from "../table.ts";
 
@@ -14,7 +14,7 @@ export async function plugins(args: SetupArgs, ask: Ask, io: Io): Promise<ExitCo
   const plan = await planOf(args, io);
   for (const notice of noticesOf(plan)) say(io, notice);
   const list: Listed[] = plan.candidates.map((c) => ({ id: c.id, version: c.version, from: c.from, contributes: declared(c.manifest) }));
-  const print = (json: unknown, text: string): void => void io.stdout.write(`${ask.json ? JSON.stringify(json, null, 2) : text}\n`);
+  const print = (json: unknown, text: string): void => void io.stdout.write(`${ask.json ? plainJson(json, 2) : text}\n`);
   switch (ask.what) {
     case "list":
       print(

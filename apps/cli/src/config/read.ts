@@ -41,8 +41,8 @@ export type ConfigInput = {
   /** `--settings`: a file, or JSON. */
   settings?: string;
   trust?: boolean;
-  /** Undefined when there is no such file; throws when it cannot be read. */
-  read(path: string): string | undefined;
+  /** Undefined when there is no such file; throws when it cannot be read. `pipes`: a pipe may stand in its place. */
+  read(path: string, pipes: boolean): string | undefined;
   /** The path with its links resolved; the path itself where that fails. */
   realpath(path: string): string;
 };
@@ -77,7 +77,7 @@ export async function readConfig(input: ConfigInput): Promise<Config> {
   // A home folder that is also the working folder is the user's, not a project's.
   const unique = files.filter((f) => !seen.has(f.path) && seen.add(f.path));
   const loaded: { source: Source; settings: Settings }[] = [];
-  for (const source of unique) loaded.push({ source, settings: await load(source, input, config) });
+  for (const source of unique) loaded.push({ source, settings: (await load(source, input, config)) ?? {} });
   if (input.settings !== undefined) loaded.push(await flagSettings(input.settings, input, config));
   const here = input.realpath(cwd);
   for (const { source, settings } of loaded)
@@ -86,19 +86,27 @@ export async function readConfig(input: ConfigInput): Promise<Config> {
   return config;
 }
 
+/** The loosest first. */
+const MODES = ["bypassPermissions", "acceptEdits", "default", "plan"];
+/** What is not known counts as `default`, as it does when calls are judged. */
+function isStricter(mode: string, than = "default"): boolean {
+  const rank = MODES.includes(than) ? than : "default";
+  return MODES.indexOf(mode) >= MODES.indexOf(rank);
+}
 const fromUser = (source: Source): boolean => source.scope === "user" || source.scope === "flag";
 const expand = (path: string, userDir: string): string => (path === "~" || path.startsWith("~/") ? join(userDir, path.slice(1)) : path);
 
-async function load(source: Source, input: ConfigInput, config: Config): Promise<Settings> {
+/** Undefined when there is no such file. */
+async function load(source: Source, input: ConfigInput, config: Config): Promise<Settings | undefined> {
   let text: string | undefined;
   try {
-    text = input.read(source.path);
+    text = input.read(source.path, source.scope === "flag");
   } catch (error) {
     config.failClosed = true;
     config.notices.push(`${source.path}: cannot be read (${(error as Error).message}): make it readable or remove it`);
     return {};
   }
-  return text === undefined ? {} : parse(source.path, text, config);
+  return text === undefined ? undefined : parse(source.path, text, config);
 }
 
 async function flagSettings(value: string, input: ConfigInput, config: Config): Promise<{ source: Source; settings: Settings }> {
@@ -106,16 +114,9 @@ async function flagSettings(value: string, input: ConfigInput, config: Config): 
   const source: Source = { scope: "flag", path: inline ? "--settings" : value, dir: input.cwd };
   if (inline) return { source, settings: await parse(source.path, value, config) };
   source.path = resolve(input.cwd, value);
-  if (!existing(source.path, input)) throw new UsageError(`--settings ${value}: there is no such file`);
-  return { source, settings: await load(source, input, config) };
-}
-
-function existing(path: string, input: ConfigInput): boolean {
-  try {
-    return input.read(path) !== undefined;
-  } catch {
-    return true;
-  }
+  const settings = await load(source, input, config);
+  if (!settings) throw new UsageError(`--settings ${value}: there is no such file`);
+  return { source, settings };
 }
 
 async function parse(path: string, text: string, config: Config): Promise<Settings> {
@@ -150,9 +151,8 @@ function merge(config: Config, source: Source, settings: Settings, userDir: stri
   }
   const mode = permissions?.defaultMode;
   if (mode !== undefined) {
-    if (!mine && mode === "bypassPermissions") withhold("permissions.defaultMode", "a project may never switch permissions off");
-    else if (!may && mode !== "plan" && mode !== "default") withhold("permissions.defaultMode");
-    else config.permissionMode = mode;
+    if (mine || isStricter(mode, config.permissionMode)) config.permissionMode = mode;
+    else withhold("permissions.defaultMode", "a project may make permissions stricter and never looser");
   }
   if (plugins?.length) {
     if (may) config.plugins.push(...plugins.map((entry) => ({ entry, scope: source.scope, dir: source.dir })));
@@ -162,7 +162,10 @@ function merge(config: Config, source: Source, settings: Settings, userDir: stri
     if (may) config.disabledPlugins.push(...disabledPlugins);
     else withhold("disabledPlugins");
   }
-  if (model !== undefined) config.model = model;
+  if (model !== undefined) {
+    if (mine || !model.includes("/")) config.model = model;
+    else withhold("model", "what names a provider says where requests go, which a project may never choose");
+  }
   if (effort !== undefined) config.effort = effort;
   if (provider) {
     if (!mine) withhold("provider", "a project may never choose where requests go");

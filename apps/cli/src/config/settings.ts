@@ -18,6 +18,9 @@ export const PluginEntry = z.union([
 ]);
 export type PluginEntry = z.infer<typeof PluginEntry>;
 
+/** A name alone, or a name and what its plugin takes. */
+const provider = z.strictObject({ name: z.string().optional(), options: z.record(z.string(), z.unknown()).optional() });
+
 const FIELDS = {
   permissions: z.object({
     allow: rules.optional(),
@@ -31,7 +34,7 @@ const FIELDS = {
   plugins: z.array(PluginEntry),
   disabledPlugins: z.array(z.string()),
   trustedFolders: z.array(z.string()),
-  provider: z.strictObject({ name: z.string().optional(), options: z.record(z.string(), z.unknown()).optional() }),
+  provider: z.preprocess((value) => (typeof value === "string" ? { name: value } : value), provider),
   env: z.record(z.string(), z.string()),
 } as const;
 type Fields = { [K in keyof typeof FIELDS]?: z.infer<(typeof FIELDS)[K]> };

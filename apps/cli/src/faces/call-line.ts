@@ -1,23 +1,23 @@
 /** A tool call in one line, as a person would say it. */
 import type { Json } from "@heddle/kernel/protocol";
-import { plain, plainLine } from "../plain.ts";
+import { visible, visibleLine } from "../plain.ts";
 
 const TELLING = ["command", "file_path", "pattern", "path", "url", "query", "prompt"];
 
-/** Its name and its most telling argument; paths inside `cwd` without it. */
+/** Its name and its most telling argument; paths inside `cwd` without it. Cut at 120 characters, and nothing before that is left out. */
 export function callLine(tool: string, input: Json, cwd?: string): string {
   const text = telling(input);
-  return plainLine(`${tool} ${cwd === undefined ? text : text.replaceAll(`${cwd}/`, "")}`, 120);
+  return visibleLine(`${tool} ${cwd === undefined ? text : text.replaceAll(`${cwd}/`, "")}`, 120);
 }
 
 /** The whole of it, over several lines, nothing left out: what a person is asked to allow. */
 export function callText(tool: string, input: Json): string {
   const fields = typeof input === "object" && input !== null && !Array.isArray(input) ? Object.entries(input) : [["input", input] as const];
   const shown = fields.map(([key, value]) => {
-    const text = plain(typeof value === "string" ? value : JSON.stringify(value));
-    return text.includes("\n") ? `${key}:\n${text.replace(/^/gm, "  ")}` : `${key}: ${text}`;
+    const text = visible(typeof value === "string" ? value : JSON.stringify(value));
+    return text.includes("\n") ? `${visible(key)}:\n${text.replace(/^/gm, "  ")}` : `${visible(key)}: ${text}`;
   });
-  return [plain(tool), ...shown.map((s) => s.replace(/^/gm, "  "))].join("\n");
+  return [visible(tool), ...shown.map((s) => s.replace(/^/gm, "  "))].join("\n");
 }
 
 function telling(input: Json): string {

@@ -1,13 +1,16 @@
 /** One prompt, one answer: text, one JSON object, or a line of JSON for each message. */
 import { randomUUID } from "node:crypto";
-import type { RuntimeEvent } from "@heddle/kernel/protocol";
+import type { Decision, RuntimeEvent } from "@heddle/kernel/protocol";
 import type { TurnResult } from "@heddle/runtime";
 import { type Engine, openEngine } from "../engine.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit.ts";
 import { type Io, say } from "../io.ts";
 import type { OutputFormat, SessionArgs } from "../options.ts";
+import { plain, plainJson } from "../plain.ts";
 import { readText } from "../stdin.ts";
 import { callLine } from "./call-line.ts";
+import { faultText } from "./fault.ts";
+import { hintFor } from "./hint.ts";
 import { exitOf, failureOf, wireResult } from "./result.ts";
 import { type WireMessage, wireMessages } from "./wire.ts";
 
@@ -16,6 +19,8 @@ const PATIENCE_MS = 3_000;
 
 export async function print(args: SessionArgs, io: Io): Promise<ExitCode> {
   const prompt = await promptOf(args, io);
+  const hint = hintFor(prompt);
+  if (hint !== undefined) throw new UsageError(hint);
   const engine = await openEngine(args, io, { headless: true });
   const printer = new Printer(engine, io, args.outputFormat, args.verbose);
   const code = await printer.turn({ text: prompt, source: "sdk" });
@@ -47,7 +52,9 @@ export class Printer {
   readonly #verbose: boolean;
   /** With `json` and `verbose`: what will be printed as one array. */
   readonly #all: WireMessage[] = [];
-  #printed = new Set<string>();
+  readonly #printed = new Set<string>();
+  readonly #faults = new Set<string>();
+  readonly #denied = new Map<string, Decision>();
   #said = 0;
 
   constructor(engine: Engine, io: Io, format: OutputFormat, verbose: boolean) {
@@ -87,15 +94,24 @@ export class Printer {
   }
   #text(turn: TurnResult): void {
     const failure = failureOf(turn);
-    for (const d of turn.denials)
-      say(this.#io, `denied: ${callLine(d.tool, d.input, this.#engine.cwd)} (--allowedTools or --permission-mode allow it)`);
+    for (const { tool, callId, input } of turn.denials)
+      say(this.#io, `denied: ${callLine(tool, input, this.#engine.cwd)} ${this.#whyDenied(callId)}`);
     if (failure !== undefined) {
-      say(this.#io, failure);
+      const { outcome } = turn;
+      if (outcome.kind !== "failed" || !this.#faults.has(outcome.fault.message)) say(this.#io, failure);
       return;
     }
     const { outcome } = turn;
     const text = turn.text.trim() === "" && outcome.kind === "handled" ? `/${outcome.command}: done.` : turn.text;
-    this.#io.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+    // What reads a pipe gets the bytes; what a terminal gets must not steer it.
+    const safe = this.#io.stdout.isTTY ? plain(text) : text;
+    this.#io.stdout.write(safe.endsWith("\n") ? safe : `${safe}\n`);
+  }
+  /** Flags help only where nothing but an answer was missing. */
+  #whyDenied(callId: string): string {
+    const decision = this.#denied.get(callId);
+    if (decision?.by === "user") return "(--allowedTools or --permission-mode allow it)";
+    return `(${[decision?.rule, decision?.why?.replace(/^Denied: /, "")].filter(Boolean).join(": ")})`;
   }
   /** A session finds out only when it writes its log that it cannot. */
   #notices(): void {
@@ -105,7 +121,11 @@ export class Printer {
   }
   #show(event: RuntimeEvent): void {
     if (event.type === "message.added") this.#message(event.message);
-    if (event.type === "fault") say(this.#io, event.fault.message);
+    if (event.type === "fault") {
+      this.#faults.add(event.fault.message);
+      say(this.#io, faultText(event.fault));
+    }
+    if (event.type === "tool.decided" && event.decision.say === "deny") this.#denied.set(event.decision.callId, event.decision);
     if (this.#verbose && event.type === "tool.started") say(this.#io, callLine(event.call.tool, event.call.input, this.#engine.cwd));
     if (this.#verbose && event.type === "tool.finished" && event.outcome !== "ok") say(this.#io, `${event.tool}: ${event.outcome}`);
   }
@@ -119,6 +139,6 @@ export class Printer {
     else if (this.#format === "json" && this.#verbose) this.#all.push(message);
   }
   #json(value: unknown): void {
-    this.#io.stdout.write(`${JSON.stringify(value)}\n`);
+    this.#io.stdout.write(`${plainJson(value)}\n`);
   }
 }

@@ -3,6 +3,8 @@
 import type { AssistantMessage, Message, StopReason, Usage } from "@heddle/kernel/protocol";
 import type { TurnResult } from "@heddle/runtime";
 import { EXIT, type ExitCode } from "../exit.ts";
+import { plural } from "../quantity.ts";
+import { faultText } from "./fault.ts";
 
 export type WireUsage = {
   input_tokens: number;
@@ -60,13 +62,13 @@ export function failureOf(turn: TurnResult): string | undefined {
     case "blocked":
       return outcome.why;
     case "aborted":
-      return `Interrupted: ${outcome.reason}.`;
+      return outcome.reason === "interrupted" ? "interrupted" : `interrupted: ${outcome.reason}`;
     case "refused":
       return turn.text.trim() || "The model refused to answer.";
     case "step-limit":
-      return `Stopped after ${outcome.steps} model calls, the most that --max-turns allows.`;
+      return `Stopped after ${plural(outcome.steps, "model call")}, the most that --max-turns allows.`;
     case "failed":
-      return outcome.fault.message;
+      return faultText(outcome.fault);
   }
 }
 

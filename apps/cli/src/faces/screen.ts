@@ -24,6 +24,7 @@ export class Screen {
   #partial = "";
   #shown = false;
   #pasting = false;
+  /** Lines above the one that is typed on, which belong to the same text. */
   #pasted: string[] = [];
   #closed = false;
 
@@ -40,13 +41,12 @@ export class Screen {
       this.#pasted.push(line);
       if (this.#pasting) return;
       const text = this.#pasted.join("\n");
-      this.#pasted = [];
-      this.#shown = false;
-      this.#partial = "";
+      this.#settle();
       on.line(text);
     });
     this.#rl.on("SIGINT", () => on.interrupt([...this.#pasted, this.#rl.line].join("\n")));
     this.#rl.on("close", () => {
+      if (this.#shown && !this.#closed) output.write("\n");
       this.#closed = true;
       on.close();
     });
@@ -61,12 +61,21 @@ export class Screen {
   }
   /** Replaces what is typed but not sent; returns what was there. */
   draft(text: string): string {
-    const was = [...this.#pasted, this.#rl.line].join("\n");
-    this.#pasted = [];
+    const was = this.typed;
+    const lines = text.split("\n");
+    const last = lines.pop()!;
+    const shown = this.#shown;
+    this.#hide();
+    this.#pasted = lines;
+    if (shown) this.#show();
     this.#rl.write(null, { ctrl: true, name: "e" });
     this.#rl.write(null, { ctrl: true, name: "u" });
-    if (text !== "") this.#rl.write(text);
+    if (last !== "") this.#rl.write(last);
     return was;
+  }
+  /** What is typed and not sent. */
+  get typed(): string {
+    return [...this.#pasted, this.#rl.line].join("\n");
   }
   /** Running text, as it comes. */
   stream(text: string): void {
@@ -86,6 +95,12 @@ export class Screen {
     for (const line of plain(text).split("\n")) this.#rows(line, tone);
     this.#show();
   }
+  /** Whole lines above running text, which goes on below them. */
+  note(text: string, tone: Tone = "plain"): void {
+    this.#hide();
+    for (const line of plain(text).split("\n")) this.#rows(line, tone);
+    this.#show();
+  }
   /** Ends running text. */
   end(): void {
     if (this.#partial !== "") this.print("");
@@ -101,8 +116,32 @@ export class Screen {
     this.#out.write(PASTE_OFF);
   }
 
+  #width(): number {
+    return this.#out.columns ?? 80;
+  }
   #columns(): number {
-    return Math.max(20, (this.#out.columns ?? 80) - 1);
+    return Math.max(20, this.#width() - 1);
+  }
+  /** What was typed stays where it is, unless it stands below a row that is not full: then it goes above it. */
+  #settle(): void {
+    const typed = this.#typed();
+    this.#pasted = [];
+    this.#shown = false;
+    if (this.#partial === "") return;
+    this.#erase(this.#rowsOf(typed) + 1);
+    for (const line of typed) this.#rows(line, "plain");
+  }
+  /** The lines of `#pasted` as they stand on the screen. */
+  #typed(): string[] {
+    return this.#pasted.map((line, i) => plain(i === 0 ? this.#rl.getPrompt() + line : line));
+  }
+  #rowsOf(lines: readonly string[]): number {
+    return lines.reduce((n, line) => n + Math.floor(width(line) / this.#width()) + 1, 0);
+  }
+  #erase(up: number): void {
+    if (up > 0) moveCursor(this.#out, 0, -up);
+    cursorTo(this.#out, 0);
+    clearScreenDown(this.#out);
   }
   #rows(line: string, tone: Tone): void {
     for (const row of wrap(line, this.#columns())) this.#row(row, tone);
@@ -116,15 +155,13 @@ export class Screen {
   }
   #hide(): void {
     if (!this.#shown || this.#closed) return;
-    const up = this.#rl.getCursorPos().rows + (this.#partial === "" ? 0 : 1);
-    if (up > 0) moveCursor(this.#out, 0, -up);
-    cursorTo(this.#out, 0);
-    clearScreenDown(this.#out);
+    this.#erase(this.#rl.getCursorPos().rows + this.#rowsOf(this.#typed()) + (this.#partial === "" ? 0 : 1));
     this.#shown = false;
   }
   #show(): void {
     if (this.#closed) return;
     if (this.#partial !== "") this.#out.write(`${this.#partial}${width(this.#partial) > this.#columns() ? "" : "\n"}`);
+    for (const line of this.#typed()) this.#out.write(`${line}\n`);
     // readline believes that its line is where it drew it last.
     (this.#rl as { prevRows?: number }).prevRows = 0;
     this.#rl.prompt(true);

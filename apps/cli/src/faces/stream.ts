@@ -5,6 +5,7 @@ import { type Engine, openEngine } from "../engine.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit.ts";
 import type { Io } from "../io.ts";
 import { PERMISSION_MODES, type SessionArgs } from "../options.ts";
+import { plainJson } from "../plain.ts";
 import { STDIN_LIMIT } from "../stdin.ts";
 import { Printer } from "./print.ts";
 
@@ -39,7 +40,7 @@ export async function streamed(args: SessionArgs, io: Io): Promise<ExitCode> {
     if (text.trim() === "") continue;
     const line = parse(text);
     if (typeof line === "string") printer.informational("error", `stdin line ${number}: ${line}`);
-    else if (line.type === "control_request") io.stdout.write(`${JSON.stringify(control(line, engine))}\n`);
+    else if (line.type === "control_request") io.stdout.write(`${plainJson(control(line, engine))}\n`);
     else if (line.type === "user") {
       ran++;
       turns = turns.then(async (before) => Math.max(before, await printer.turn(inputOf(line))) as ExitCode);
@@ -79,8 +80,12 @@ function control({ request_id, request }: Control, { session, runtime }: Engine)
   const refused = (error: string): unknown => ({ type: "control_response", response: { subtype: "error", request_id, error } });
   switch (request.subtype) {
     case "initialize": {
-      const names = runtime.plugins.flatMap((p) => p.contributes.filter((c) => c.point === "commands").map((c) => c.name));
-      return done({ commands: names.map((name) => ({ name, description: "", argumentHint: "" })), output_style: "default", agents: [] });
+      const commands = runtime.plugins.flatMap((p) =>
+        p.contributes
+          .filter((c) => c.point === "commands" && !c.hidden)
+          .map(({ name, summary, hint }) => ({ name, description: summary ?? "", argumentHint: hint ?? "" })),
+      );
+      return done({ commands, output_style: "default", agents: [] });
     }
     case "interrupt":
       session.abort("interrupted");

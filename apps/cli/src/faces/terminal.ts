@@ -1,12 +1,17 @@
 /** A session in a terminal: what is typed goes in, events come out as running text. */
-import type { Answer, Ask, Message, RuntimeEvent, TurnOutcome } from "@heddle/kernel/protocol";
+import { existsSync } from "node:fs";
+import { type Answer, type Ask, type Message, type RuntimeEvent, type TurnOutcome, textOf } from "@heddle/kernel/protocol";
 import type { Session } from "@heddle/runtime";
 import { type Engine, openEngine } from "../engine.ts";
 import { EXIT, type ExitCode } from "../exit.ts";
 import type { Io } from "../io.ts";
 import type { SessionArgs } from "../options.ts";
+import { plainLine, visible } from "../plain.ts";
+import { ago, plural } from "../quantity.ts";
 import { VERSION } from "../version.ts";
 import { callLine, callText } from "./call-line.ts";
+import { faultText } from "./fault.ts";
+import { hintFor } from "./hint.ts";
 import { Screen } from "./screen.ts";
 
 const IDLE = "> ";
@@ -15,13 +20,14 @@ const ASKING = "? ";
 
 export async function terminal(args: SessionArgs, io: Io): Promise<ExitCode> {
   const engine = await openEngine(args, io, { headless: false });
-  const talk = new Talk(engine, io);
+  const talk = new Talk(engine, io, args.continue || args.resume !== undefined);
   const first = args.prompt.trim();
   if (first !== "") talk.send(first);
   await talk.over;
   await engine.dispose();
   const { session } = engine;
-  if (session.path !== null && session.messages.length > 0) io.stdout.write(`Go on with this session: heddle --resume ${session.id}\n`);
+  if (session.path !== null && existsSync(session.path) && session.messages.length > 0)
+    io.stdout.write(`Go on with this session: heddle --resume ${session.id}\n`);
   return EXIT.done;
 }
 
@@ -36,12 +42,20 @@ class Talk {
   #asks: Ask[] = [];
   /** What was being typed when an ask came between. */
   #draft = "";
+  /** Typed while a turn runs: for its next step, or for its end. */
+  #held: string[] = [];
+  /** What was held when a turn was interrupted: only the person sends it. */
+  #parked: string[] = [];
+  /** Calls of the reply that have no end yet. */
+  #openCalls = 0;
+  #interrupted = false;
+  #over = false;
   #leaving = false;
   #said = 0;
   #startedAt = 0;
   #tally: Tally = { input: 0, output: 0, cached: 0, calls: 0 };
 
-  constructor(engine: Engine, io: Io) {
+  constructor(engine: Engine, io: Io, resumed: boolean) {
     this.#engine = engine;
     this.#session = engine.session;
     this.over = new Promise((resolve) => {
@@ -56,14 +70,12 @@ class Talk {
     this.#screen.print(`heddle ${VERSION}`, "bold");
     this.#screen.print(`${this.#session.model} · ${engine.cwd} · permissions: ${this.#session.permissionMode}`, "dim");
     this.#screen.print("/help lists commands · Ctrl-C interrupts · /exit leaves\n", "dim");
+    if (resumed) this.#screen.print(`resumed: ${resumedText(this.#session.messages)}\n`, "dim");
     this.#notices();
     this.#session.subscribe((event) => this.#show(event));
     io.signal.addEventListener("abort", () => this.#end(), { once: true });
     this.#screen.prompt(IDLE);
-    const waiting = this.#session.pendingInputs.map((input) => input.text).join("\n");
-    if (waiting === "") return;
-    this.#screen.print("typed last time and never sent:", "dim");
-    this.#screen.draft(waiting);
+    this.#park(this.#session.pendingInputs.map((input) => input.text));
   }
 
   send(text: string): void {
@@ -73,18 +85,49 @@ class Talk {
   #line(text: string): void {
     this.#leaving = false;
     const ask = this.#asks[0];
+    const hint = hintFor(text);
     if (ask) this.#answer(ask, text.trim());
-    else if (text.trim() === "") this.#prompt();
-    else if (!this.#session.busy) this.send(text);
-    else {
-      this.#session.steer({ text, source: "repl" });
-      this.#screen.print("  said to the running turn at its next step", "dim");
+    else if (hint !== undefined) {
+      this.#screen.note(hint, "dim");
       this.#prompt();
+    } else if (this.#session.busy && text.trim() !== "") this.#hold(text);
+    else if (text.trim() !== "") this.send(text);
+    else if (!this.#session.busy && this.#parked.length > 0) {
+      const [first, ...others] = this.#parked.splice(0);
+      this.#held.push(...others);
+      this.send(first!);
+    } else this.#prompt();
+  }
+  #hold(text: string): void {
+    this.#held.push(text);
+    this.#screen.note(isCommand(text) ? "  runs when this turn has ended" : "  said to the running turn at its next step", "dim");
+    this.#prompt();
+  }
+  /** What is said before the next step is handed over as late as can be: until then the person can still interrupt and have it back. */
+  #callEnded(): void {
+    this.#openCalls--;
+    if (this.#openCalls > 0 || this.#interrupted) return;
+    const first = this.#held.findIndex(isCommand);
+    for (const text of this.#held.splice(0, first < 0 ? this.#held.length : first)) this.#session.steer({ text, source: "repl" });
+  }
+  /** Gives back what was typed: one text to the line that is typed on, several as a list. */
+  #park(texts: readonly string[]): void {
+    const all = [...this.#parked, ...texts];
+    if (all.length === 0) return;
+    if (all.length === 1 && this.#screen.typed === "") {
+      this.#parked = [];
+      this.#screen.note("not sent yet:", "dim");
+      this.#screen.draft(all[0]!);
+      return;
     }
+    this.#parked = all;
+    this.#screen.note(`not sent yet; Enter on an empty line sends:\n${all.map((t) => `  ${t.replace(/\n/g, "\n  ")}`).join("\n")}`, "dim");
   }
   #interrupt(draft: string): void {
-    if (this.#session.busy) this.#session.abort("interrupted");
-    else if (draft !== "") this.#screen.draft("");
+    if (this.#session.busy) {
+      this.#interrupted = true;
+      this.#session.abort("interrupted");
+    } else if (draft !== "") this.#screen.draft("");
     else if (this.#leaving) this.#end();
     else {
       this.#leaving = true;
@@ -92,8 +135,13 @@ class Talk {
     }
   }
   #end(): void {
+    if (this.#over) return;
+    this.#over = true;
+    // The log keeps what a turn was told and did not take.
+    if (this.#session.busy) for (const text of this.#held.splice(0)) this.#session.steer({ text, source: "repl" });
     this.#session.abort("the session ends");
     this.#screen.close();
+    for (const text of [...this.#parked, ...this.#held]) this.#screen.print(`never sent: ${text}`, "dim");
     this.#leave();
   }
   #prompt(): void {
@@ -105,6 +153,8 @@ class Talk {
       case "turn.started":
         this.#startedAt = event.at;
         this.#tally = { input: 0, output: 0, cached: 0, calls: 0 };
+        this.#openCalls = 0;
+        this.#interrupted = false;
         this.#screen.prompt(BUSY);
         break;
       case "message.delta":
@@ -129,11 +179,17 @@ class Talk {
         this.#screen.print(`· ${callLine(event.call.tool, event.call.input, this.#engine.cwd)}`, "dim");
         break;
       case "tool.finished":
+        this.#callEnded();
         if (event.outcome !== "ok") this.#screen.print(`  ${event.tool}: ${event.outcome}`, "error");
         break;
       case "tool.decided":
-        if (event.decision.say === "deny" && event.decision.by !== "user")
-          this.#screen.print(`· ${event.decision.tool}: denied, ${event.decision.why ?? event.decision.rule ?? event.decision.by}`, "dim");
+        if (event.decision.say !== "deny") break;
+        this.#callEnded();
+        if (event.decision.by !== "user")
+          this.#screen.print(
+            visible(`· ${event.decision.tool}: denied, ${event.decision.why ?? event.decision.rule ?? event.decision.by}`),
+            "dim",
+          );
         break;
       case "ask.opened":
         this.#asks.push(event.ask);
@@ -143,7 +199,7 @@ class Talk {
         this.#closed(event.id);
         break;
       case "fault":
-        this.#screen.print(event.fault.message, "error");
+        this.#screen.print(faultText(event.fault), "error");
         break;
       case "session.changed":
         if (event.change.exit) this.#end();
@@ -151,12 +207,16 @@ class Talk {
       case "turn.ended":
         this.#ended(event.outcome, event.at);
         if (event.next && !event.next.submit) this.#screen.draft(event.next.text);
+        this.#goOn(event.outcome);
         break;
       default:
     }
   }
   #message(message: Message): void {
-    if (message.role === "assistant") this.#screen.end();
+    if (message.role === "assistant") {
+      this.#screen.end();
+      this.#openCalls = message.content.filter((p) => p.type === "tool-call" && p.malformed === undefined).length;
+    }
     if (message.role === "system") this.#screen.print(message.text, message.level === "info" ? "plain" : "error");
   }
   #notices(): void {
@@ -170,7 +230,7 @@ class Talk {
     const { calls, input, output, cached } = this.#tally;
     if (outcome.kind === "aborted") this.#screen.print("interrupted", "error");
     if (outcome.kind === "refused") this.#screen.print("The model refused to answer.", "error");
-    if (outcome.kind === "step-limit") this.#screen.print(`Stopped after ${outcome.steps} model calls.`, "error");
+    if (outcome.kind === "step-limit") this.#screen.print(`Stopped after ${plural(outcome.steps, "model call")}.`, "error");
     if (calls > 0) {
       const share = input > 0 ? ` (${Math.round((100 * cached) / input)} % cached)` : "";
       const seconds = ((at - this.#startedAt) / 1000).toFixed(1);
@@ -179,15 +239,25 @@ class Talk {
     this.#screen.prompt(IDLE);
   }
 
+  /** What is still held when a turn ends becomes the next one; after an interrupt it waits for the person. */
+  #goOn(outcome: TurnOutcome): void {
+    if (outcome.kind === "aborted") this.#park(this.#held.splice(0));
+    else if (this.#held.length > 0) {
+      const text = this.#held.shift()!;
+      this.#screen.print(`${IDLE}${text}`, "dim");
+      this.send(text);
+    }
+  }
+
   #pose(ask: Ask): void {
     const draft = this.#screen.draft("");
     if (draft !== "") this.#draft = draft;
     if (ask.kind === "permission") {
       this.#screen.print(`\n${callText(ask.call.tool, ask.call.input)}`, "bold");
-      this.#screen.print(`${ask.why}\nAllow? y yes · n no · or say what to do instead`, "dim");
+      this.#screen.print(`${visible(ask.why)}\nAllow? y yes · n no · or say what to do instead`, "dim");
     } else {
-      this.#screen.print(`\n${ask.from} asks: ${ask.text}`, "bold");
-      for (const [i, choice] of (ask.choices ?? []).entries()) this.#screen.print(`  ${i + 1} ${choice}`);
+      this.#screen.print(`\n${visible(`${ask.from} asks: ${ask.text}`)}`, "bold");
+      for (const [i, choice] of (ask.choices ?? []).entries()) this.#screen.print(`  ${i + 1} ${visible(choice)}`);
     }
     this.#screen.prompt(ASKING);
   }
@@ -208,6 +278,17 @@ class Talk {
   }
 }
 
+/** A leading blank makes text of it. */
+const isCommand = (text: string): boolean => /^[/!]/.test(text);
+
+function resumedText(messages: readonly Message[]): string {
+  const said = messages.filter((m) => m.role === "assistant" || (m.role === "user" && m.isMeta !== true));
+  const first = said.find((m) => m.role === "user");
+  const last = messages.at(-1);
+  if (!first || !last) return "a session without messages";
+  return `"${plainLine(textOf(first.content), 60)}" · ${ago(Date.now() - last.at)} · ${plural(said.length, "message")}`;
+}
+
 /** Anything that is not clearly a yes is a no; a sentence is the reason. Undefined for nothing. */
 export function permissionAnswer(text: string): Answer | undefined {
   if (text === "") return undefined;
@@ -219,5 +300,3 @@ function questionAnswer(choices: readonly string[] | undefined, text: string): A
   const chosen = /^\d+$/.test(text) ? choices?.[Number(text) - 1] : undefined;
   return { kind: "text", text: chosen ?? text };
 }
-
-const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`;

@@ -151,5 +151,6 @@ function infoOf({ plugin, contributions }: Active): PluginInfo {
 }
 
 const listed = ({ point, name, it }: Contribution): PluginInfo["contributes"][number] => {
-  return { point, name, ...((it as { hidden?: boolean }).hidden ? { hidden: true } : {}) };
+  const { hidden, summary, hint } = it as { hidden?: boolean; summary?: string; hint?: string };
+  return { point, name, ...(hidden ? { hidden: true } : {}), ...(summary ? { summary } : {}), ...(hint ? { hint } : {}) };
 };

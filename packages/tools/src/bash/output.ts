@@ -1,4 +1,6 @@
 /** Keeps the start and the end of an output of any length, and says what it left out. */
+import { plural } from "../answer.ts";
+
 export class HeadTail {
   readonly #half: number;
   #head = "";
@@ -28,9 +30,9 @@ export class HeadTail {
     const tail = wholeTail(this.#tail.slice(-this.#half).replace(/^[\udc00-\udfff]/, ""));
     const lines = this.#breaks - breaksIn(head) - breaksIn(tail);
     const characters = this.#size - head.length - tail.length;
-    const total = `the whole output has ${this.#breaks + 1} lines, ${this.#size} characters`;
+    const total = `the whole output has ${plural(this.#breaks + 1, "line")}, ${this.#size} characters`;
     const glue = head.endsWith("\n") ? "" : "\n";
-    return `${head}${glue}[... ${lines} lines, ${characters} characters left out; ${total} ...]\n${tail}`;
+    return `${head}${glue}[... ${plural(lines, "line")}, ${characters} characters left out; ${total} ...]\n${tail}`;
   }
 }
 

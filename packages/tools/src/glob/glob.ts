@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { defineTool, type FileSystem, FS, type Tool, type ToolContext, type ToolOutput, z } from "@heddle/kernel/plugin";
 import { answering, failed } from "../answer.ts";
 import { lenient } from "../input.ts";
-import { absolute, locate, missing, place, shown } from "../paths.ts";
+import { absolute, locate, missing, neither, place, shown } from "../paths.ts";
 import { prompts } from "../prompts.generated.ts";
 import { complaints, NoRipgrep, search } from "../ripgrep.ts";
 import { leanSchema } from "../schema.ts";
@@ -39,6 +39,7 @@ async function glob(i: Input, ctx: ToolContext, ripgrep: string): Promise<ToolOu
   const root = await rootOf(ctx, i);
   const rootStat = await fs.stat(root);
   if (!rootStat) return failed(await missing(fs, cwd, i.path ?? ".", root));
+  if (rootStat.kind !== "directory" && rootStat.kind !== "file") return failed(neither(cwd, root));
   if (rootStat.kind !== "directory") return failed(`${shown(cwd, root)} is a file, not a folder.`);
   const { base, matches } = plan(root, i.pattern);
   const none = `No files match ${i.pattern} in ${place(cwd, root)}.`;

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { defineTool, FS, type Tool, type ToolContext, type ToolOutput, z } from "@heddle/kernel/plugin";
 import { answering, failed, plural } from "../answer.ts";
 import { count, flag, lenient } from "../input.ts";
-import { absolute, locate, missing, place, shown } from "../paths.ts";
+import { absolute, locate, missing, neither, place, shown } from "../paths.ts";
 import { prompts } from "../prompts.generated.ts";
 import { complaints, hiddenFlags, ignoredWhole, NoRipgrep, type Searched, search } from "../ripgrep.ts";
 import { leanSchema } from "../schema.ts";
@@ -55,6 +55,7 @@ async function grep(i: Input, ctx: ToolContext, ripgrep: string): Promise<ToolOu
   const target = await targetOf(ctx, i);
   const stat = await fs.stat(target);
   if (!stat) return failed(await missing(fs, cwd, i.path ?? ".", target));
+  if (stat.kind !== "directory" && stat.kind !== "file") return failed(neither(cwd, target));
   const folder = stat.kind === "directory" ? target : dirname(target);
   const start = stat.kind === "directory" ? "./" : `./${basename(target)}`;
   const mode = i.output_mode ?? "files_with_matches";

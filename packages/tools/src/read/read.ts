@@ -3,7 +3,7 @@ import { defineTool, type FileSystem, FS, type Tool, type ToolContext, type Tool
 import { answering, failed, plural } from "../answer.ts";
 import type { FileState } from "../file-state.ts";
 import { count, lenient } from "../input.ts";
-import { absolute, locate, missing, shown } from "../paths.ts";
+import { absolute, locate, missing, neither, shown } from "../paths.ts";
 import { prompts } from "../prompts.generated.ts";
 import { leanSchema } from "../schema.ts";
 import type { ShellFolder } from "../shell-folder.ts";
@@ -45,7 +45,7 @@ async function read(i: Input, ctx: ToolContext, files: FileState, shell: ShellFo
   const stat = await fs.stat(path);
   if (!stat) return failed(await missing(fs, cwd, i.file_path, path, [shell.get(id) ?? cwd]));
   if (stat.kind === "directory") return { content: await listing(fs, path) };
-  if (stat.kind !== "file") return failed(`${name} is neither a file nor a folder (a pipe, socket or device), so it is not read.`);
+  if (stat.kind !== "file") return failed(neither(cwd, path));
   if (stat.size > MAX_BYTES) return failed(`${name} is too large to read (${sizeOf(stat.size)}). Use Grep, or head and sed in Bash.`);
 
   const bytes = await fs.readFile(path);
