@@ -37,6 +37,6 @@ class Client extends BaseAnthropic {
 export function connect(options: Options & { readonly baseURL: string }): Connection {
   const client = new Client(options);
   return {
-    send: (body, signal) => client.post("/v1/messages", { body, stream: true, signal }).asResponse(),
+    send: (body, signal) => client.post("/v1/messages", { body, stream: body.stream ?? false, signal }).asResponse(),
   };
 }

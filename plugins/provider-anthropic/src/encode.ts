@@ -1,18 +1,27 @@
 /** From a model request to the body of an API request: pure, append-only from step to step, and such that the API takes it. */
 import type { CallId, Message, ModelRequest, Prefix, ToolSpec } from "@heddle/kernel/plugin";
 import { type ImageMode, imageLimit, MANY_IMAGES, MANY_SIDE } from "./images.ts";
-import { factsOf, type ModelFacts } from "./models.ts";
+import { effortFor, factsOf, type ModelFacts } from "./models.ts";
+import type { ModelOptions } from "./options.ts";
 import { missingResult, type Piece, pieceOf } from "./piece.ts";
+import type { Without } from "./refused.ts";
 import { clean, isBlank, reminder } from "./text.ts";
 import { keepThoughts, type Placed, type Thought } from "./thinking.ts";
 import { type Tools, toolsFor } from "./tools.ts";
 import { type Block, type Body, digest, isThinking, type TextBlock, textBlock, type WireMessage } from "./wire.ts";
 
-/** `prefix` and `previous` belong into the thinking of the reply to this request. */
-export type Encoded = { readonly body: Body; readonly tools: Tools; readonly prefix: string; readonly previous: string | null };
-export type Encoder = (request: ModelRequest) => Encoded;
+/** `prefix` and `previous` belong into the thinking of the reply to this request. `thoughts`: ids of all in a history that brings some back. */
+export type Encoded = {
+  readonly body: Body;
+  readonly tools: Tools;
+  readonly prefix: string;
+  readonly previous: string | null;
+  readonly thoughts: readonly string[];
+};
+export type Encoder = (request: ModelRequest, without?: Without) => Encoded;
 
-const MAX_TOKENS = 32_000;
+/** Tokens of output that are asked for when the request does not say. */
+const USUAL_OUTPUT = 32_000;
 const GO_ON = textBlock("Continue.");
 const MARK = { cache_control: { type: "ephemeral" as const } };
 /** A cache breakpoint finds what was written at most 19 blocks before it. */
@@ -22,7 +31,7 @@ const LOOKBACK = 20;
 export const encode = (request: ModelRequest): Body => createEncoder()(request).body;
 
 /** Remembers what it has made of each message, so that a step costs what it adds. Gives the same as a new one would. */
-export function createEncoder(): Encoder {
+export function createEncoder(models: ModelOptions = {}): Encoder {
   const prefixes = new WeakMap<Prefix, EncodedPrefix>();
   const byTools = new WeakMap<readonly ToolSpec[], { tools: Tools; pieces: { [M in ImageMode]: WeakMap<Message, Piece> } }>();
   const known = <K extends object, V>(map: WeakMap<K, V>, key: K, make: () => V): V => {
@@ -32,14 +41,14 @@ export function createEncoder(): Encoder {
     map.set(key, made);
     return made;
   };
-  return (request) => {
+  return (request, without = { fields: new Set(), thoughts: new Set() }) => {
     const prefix = known(prefixes, request.prefix, () => encodePrefix(request.prefix));
     const { tools, pieces } = known(byTools, request.tools, () => ({
       tools: toolsFor(request.tools),
-      pieces: { all: new WeakMap(), small: new WeakMap(), none: new WeakMap() },
+      pieces: { all: new WeakMap(), small: new WeakMap(), none: new WeakMap(), blind: new WeakMap() },
     }));
     const toPiece = (message: Message, mode: ImageMode): Piece => known(pieces[mode], message, () => pieceOf(message, tools, mode));
-    return assemble(request, prefix, tools, toPiece);
+    return assemble(request, factsOf(request.model, models), prefix, tools, toPiece, without);
   };
 }
 
@@ -48,7 +57,7 @@ function encodePrefix(prefix: Prefix): EncodedPrefix {
   const texts = (parts: Prefix["system"]): string[] => parts.map((p) => clean(p.text)).filter((text) => !isBlank(text));
   const system = texts(prefix.system);
   const context = texts(prefix.context).map((text) => textBlock(reminder(text)));
-  const blocks = system.length > 0 ? [{ ...textBlock(system.join("\n\n")), ...MARK }] : [];
+  const blocks = system.length > 0 ? [textBlock(system.join("\n\n"))] : [];
   return { system: blocks, context, digest: digest(JSON.stringify([system, context])) };
 }
 
@@ -60,8 +69,14 @@ type Item = {
 };
 type ToPiece = (message: Message, mode: ImageMode) => Piece;
 
-function assemble(request: ModelRequest, prefix: EncodedPrefix, tools: Tools, toPiece: ToPiece): Encoded {
-  const facts = factsOf(request.model);
+function assemble(
+  request: ModelRequest,
+  facts: ModelFacts,
+  prefix: EncodedPrefix,
+  tools: Tools,
+  toPiece: ToPiece,
+  { fields, thoughts }: Without,
+): Encoded {
   const items = itemsOf(request.messages, withinImageLimits(request.messages, facts, toPiece), prefix.context);
   let here = digest(tools.digest, prefix.digest);
   const placed: Placed[] = [];
@@ -69,22 +84,30 @@ function assemble(request: ModelRequest, prefix: EncodedPrefix, tools: Tools, to
     for (const thought of item.thoughts) placed.push({ thought, here });
     here = digest(here, item.digest);
   }
-  const kept = facts.thinking === "none" ? [] : keepThoughts(placed, request.model);
+  const kept = facts.thinking === "none" || fields.has("thinking") ? [] : keepThoughts(placed, request.model, thoughts);
+  const effort = fields.has("effort") ? undefined : effortFor(request.effort, facts);
+  const turns = turnsOf(items, new Set(kept.map((t) => t.block)));
+  const mark = fields.has("cache_control") ? {} : MARK;
   const body: Body = {
     model: request.model,
-    max_tokens: Math.min(MAX_TOKENS, facts.maxOutput),
-    stream: true,
-    ...(prefix.system.length > 0 ? { system: prefix.system } : {}),
+    max_tokens: Math.max(1, Math.min(request.maxOutput ?? USUAL_OUTPUT, facts.maxOutput)),
+    ...(request.streaming === false ? {} : { stream: true }),
+    ...(prefix.system.length > 0 ? { system: prefix.system.map((block) => ({ ...block, ...mark })) } : {}),
     ...(tools.wire.length > 0 ? { tools: tools.wire } : {}),
-    ...(facts.thinking === "adaptive" ? { thinking: { type: "adaptive", display: "summarized" } } : {}),
-    ...(request.effort && facts.effort ? { output_config: { effort: request.effort } } : {}),
-    messages: markTail(turnsOf(items, new Set(kept.map((t) => t.block)))),
+    ...(facts.thinking === "adaptive" && !fields.has("thinking")
+      ? { thinking: { type: "adaptive", ...(fields.has("display") ? {} : { display: "summarized" }) } }
+      : {}),
+    ...(effort ? { output_config: { effort } } : {}),
+    messages: fields.has("cache_control") ? turns : markTail(turns),
   };
-  return { body, tools, prefix: here, previous: kept.at(-1)?.id ?? null };
+  // All of them, not only those that are kept: without the newest, older ones would come forward.
+  const ids = kept.length > 0 ? placed.map(({ thought }) => thought.id) : [];
+  return { body, tools, prefix: here, previous: kept.at(-1)?.id ?? null, thoughts: ids };
 }
 
 /** Too many images, or large ones among many, would be refused in every later request: the large go first, then the oldest. */
 function withinImageLimits(messages: readonly Message[], facts: ModelFacts, toPiece: ToPiece): (message: Message) => Piece {
+  if (!facts.images) return (message) => toPiece(message, "blind");
   const imagesOf = (mode: ImageMode): number => messages.reduce((n, m) => n + toPiece(m, mode).sides.length, 0);
   if (imagesOf("all") <= MANY_IMAGES) return (message) => toPiece(message, "all");
   const small = (m: Message): ImageMode => (toPiece(m, "all").sides.some((side) => side > MANY_SIDE) ? "small" : "all");

@@ -1,6 +1,6 @@
 /** What can go wrong between here and the model, in one line that says what to do. Never shows a credential. */
 import { ModelError, type ModelFault, type ModelFaultKind } from "@heddle/kernel/plugin";
-import { type Options, serverOf } from "./options.ts";
+import { authHeader, type Options, serverOf } from "./options.ts";
 import { isObject, type JsonObject } from "./text.ts";
 
 /** `now` in milliseconds since the epoch, for a `retry-after` that is a date. */
@@ -34,6 +34,17 @@ export function streamError(event: JsonObject, failing: Failing, requestId?: str
   const type = String(error["type"] ?? "error");
   const id = typeof event["request_id"] === "string" ? event["request_id"] : requestId;
   return describe(failing, { type, said: String(error["message"] ?? type), code: codeOf(error), requestId: id });
+}
+
+/** The model has stopped since its window was full: what it said is no answer. */
+export const windowFull = (failing: Failing, requestId?: string): ModelError =>
+  describe(failing, { type: "", said: "its context window is full", kind: "overflow", requestId });
+
+/** What the API has said about a request that it took for a bad one; undefined for any other failure. */
+export function refusalIn(error: unknown): string | undefined {
+  const { status, error: body } = (error ?? {}) as Thrown;
+  const envelope = isObject(body) && isObject(body["error"]) ? body["error"] : undefined;
+  return status === 400 && typeof envelope?.["message"] === "string" ? envelope["message"] : undefined;
 }
 
 /** Anything that the SDK or the network threw. */
@@ -72,11 +83,12 @@ function statusError(it: Error & Thrown, status: number, failing: Failing): Mode
   const requestId = it.headers?.get("request-id") ?? undefined;
   const envelope = isObject(it.error) && isObject(it.error["error"]) ? it.error["error"] : undefined;
   const retryAfterMs = retryAfter(it.headers, failing.now);
+  const advice = it.headers?.get("x-should-retry") ?? undefined;
   if (envelope === undefined || typeof envelope["message"] !== "string") {
     const said = it.message.replace(/^\d{3}\s*/, "");
-    if (status === 404 || status === 405 || (status < 500 && /^\s*</.test(said)) || status === 400)
+    if (advice !== "true" && (status === 404 || status === 405 || (status < 500 && /^\s*</.test(said)) || status === 400))
       return notTheApi(failing, `${status} ${quote(said)}`, status, requestId);
-    return describe(failing, { type: "", said: quote(said), status, requestId, retryAfterMs });
+    return describe(failing, { type: "", said: quote(said), status, requestId, retryAfterMs, advice });
   }
   return describe(failing, {
     type: String(envelope["type"]),
@@ -85,9 +97,11 @@ function statusError(it: Error & Thrown, status: number, failing: Failing): Mode
     status,
     requestId,
     retryAfterMs,
+    advice,
   });
 }
 
+/** `advice`: whether the server wants the request again, "true" or "false". `kind` where it does not follow from the rest. */
 type Said = {
   readonly type: string;
   readonly said: string;
@@ -95,11 +109,18 @@ type Said = {
   readonly status?: number | undefined;
   readonly requestId?: string | undefined;
   readonly retryAfterMs?: number | undefined;
+  readonly advice?: string | undefined;
+  readonly kind?: ModelFaultKind;
 };
+
+const PASSING: readonly ModelFaultKind[] = ["rate-limit", "overloaded", "server"];
+const LASTING: readonly ModelFaultKind[] = ["auth", "not-found", "invalid"];
 
 function describe(failing: Failing, it: Said): ModelError {
   const { options, model } = failing;
-  const kind = kindOf(it);
+  const first = it.kind ?? kindOf(it);
+  const isFinal = it.advice === "false" && PASSING.includes(first);
+  const kind = isFinal ? "invalid" : it.advice === "true" && LASTING.includes(first) ? "server" : first;
   const server = serverOf(options);
   const said = `${it.status === undefined ? "" : `${it.status}: `}${it.said.trim() || it.type || "no reason given"}`;
   const texts: { readonly [K in ModelFaultKind]: string } = {
@@ -114,12 +135,12 @@ function describe(failing: Failing, it: Said): ModelError {
     "rate-limit": `The rate limit of ${server} is reached (${said}). Try again later.`,
     overloaded: `${server} is overloaded (${said}). Try again in a moment.`,
     server: `${server} failed (${said}). Try again in a moment.`,
-    invalid: `${server} refused the request (${said}).`,
+    invalid: isFinal ? `${server} failed and says that trying again will not help (${said}).` : `${server} refused the request (${said}).`,
     network: `The connection to ${server} failed (${said}).`,
     stall: `${server} stopped sending (${said}).`,
     protocol: `${server} answered something that is no reply (${said}).`,
   };
-  return new ModelError(oneLine(texts[kind], options), fault(kind, it.status, it.requestId, it.retryAfterMs));
+  return new ModelError(oneLine(texts[kind], options), fault(kind, it.status, it.requestId, isFinal ? undefined : it.retryAfterMs));
 }
 
 const BY_STATUS: { readonly [status: number]: ModelFaultKind } = {
@@ -187,7 +208,7 @@ function rootOf(error: Error): Error & { readonly code?: unknown } {
 
 function credentialOf(options: Options): string {
   if (options.apiKey !== undefined) return "API key";
-  return options.authToken !== undefined ? "auth token" : "credential in the headers";
+  return options.authToken !== undefined ? "auth token" : `credential in header "${authHeader(options.headers)}"`;
 }
 function remedyOf(options: Options): string {
   if (options.apiKey !== undefined) return 'Set a valid one in ANTHROPIC_API_KEY or as option "apiKey" of provider anthropic';

@@ -3,8 +3,11 @@ import { Buffer } from "node:buffer";
 import type { ImagePart } from "@heddle/kernel/plugin";
 import { type ImageBlock, type TextBlock, textBlock } from "./wire.ts";
 
-/** Which images go along: all that are legal, only those no side of which is over `MANY_SIDE` pixels, or none. */
-export type ImageMode = "all" | "small" | "none";
+/**
+ * Which images go along: all that are legal, only those no side of which is over `MANY_SIDE` pixels, or none; "blind" is none since
+ * the model takes no images.
+ */
+export type ImageMode = "all" | "small" | "none" | "blind";
 /** With more images than this in a request, the API takes only small ones. */
 export const MANY_IMAGES = 20;
 export const MANY_SIDE = 2000;
@@ -17,6 +20,7 @@ export const imageLimit = (window: number): number => (window >= 1_000_000 ? 600
 export const note = (why: string): TextBlock => textBlock(`[image left out: ${why}]`);
 
 export function imageBlock(part: ImagePart, mode: ImageMode): ImageBlock | TextBlock {
+  if (mode === "blind") return note("this model takes no images");
   const bytes = Buffer.from(part.data, "base64");
   const facts = inspect(bytes);
   if (facts === undefined) return note("it is no readable PNG, JPEG, GIF or WebP image");

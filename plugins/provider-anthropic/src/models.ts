@@ -1,56 +1,71 @@
-/** What each model can take: its window, its longest reply, and how it thinks. */
+/** What each model can take: its window, its longest reply, what it costs, and how it thinks. */
+import type { Effort, ModelInfo, Prices } from "@heddle/kernel/plugin";
+import type { ModelOptions } from "./options.ts";
+import { AS_OF, TABLE, UNKNOWN } from "./table.ts";
 
 /**
  * `window` and `maxOutput` in tokens. `thinking`: "adaptive" is asked for; "none" is neither asked for nor sent back; "open" is
- * an id of unknown kind, for which nothing is asked and whatever came is sent back.
+ * an id of unknown kind, for which nothing is asked and whatever came is sent back. `efforts` in rising order; empty when effort
+ * cannot be set. `known`: the sizes are those of the model, not a careful guess.
  */
 export type ModelFacts = {
   readonly window: number;
   readonly maxOutput: number;
+  readonly images: boolean;
   readonly thinking: "adaptive" | "none" | "open";
-  readonly effort: boolean;
+  readonly efforts: readonly Effort[];
+  readonly prices: Prices | undefined;
+  readonly known: boolean;
 };
 
-const K = 1000;
-const WIDE = { window: 1000 * K, maxOutput: 128 * K };
-const LARGE = { window: 200 * K, maxOutput: 64 * K };
-
-/** By id without its date; from the Messages API documentation of 2026-11-30. */
-const SIZES: { readonly [id: string]: { readonly window: number; readonly maxOutput: number } } = {
-  "claude-fable-5-2": WIDE,
-  "claude-fable-5-1": WIDE,
-  "claude-fable-5": WIDE,
-  "claude-mythos-5-2": WIDE,
-  "claude-mythos-5-1": WIDE,
-  "claude-mythos-5": WIDE,
-  "claude-opus-5-5": WIDE,
-  "claude-sonnet-5-5": WIDE,
-  "claude-haiku-5-5": WIDE,
-  "claude-opus-5": WIDE,
-  "claude-sonnet-5": WIDE,
-  "claude-opus-4-8": WIDE,
-  "claude-opus-4-7": WIDE,
-  "claude-opus-4-6": WIDE,
-  "claude-sonnet-4-6": WIDE,
-  "claude-opus-4-5": LARGE,
-  "claude-sonnet-4-5": LARGE,
-  "claude-haiku-4-5": LARGE,
-  "claude-opus-4-1": { window: 200 * K, maxOutput: 32 * K },
-  "claude-opus-4": { window: 200 * K, maxOutput: 32 * K },
-  "claude-sonnet-4": LARGE,
-  "claude-3-5-sonnet": { window: 200 * K, maxOutput: 8192 },
-  "claude-3-5-haiku": { window: 200 * K, maxOutput: 8192 },
-};
-const UNKNOWN = { window: 200 * K, maxOutput: 32 * K };
+const ALL: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
+const BASIC: readonly Effort[] = ["low", "medium", "high"];
 
 const VERSION = /^claude-([a-z]+)-(\d{1,2})(?:-(\d{1,2}))?$/;
 const OLD_VERSION = /^claude-\d/;
 
-export function factsOf(model: string): ModelFacts {
+/** `own`: what the person has set, by id, in place of what is known here. */
+export function factsOf(model: string, own: ModelOptions = {}): ModelFacts {
   const id = model.replace(/-(?:\d{8}|latest)$/, "");
-  const sizes = Object.hasOwn(SIZES, id) ? SIZES[id]! : UNKNOWN;
+  const row = Object.hasOwn(TABLE, id) ? TABLE[id]! : undefined;
+  const set = Object.hasOwn(own, model) ? own[model]! : {};
+  const { window, maxOutput, tiers } = row ?? UNKNOWN;
+  return {
+    window: set.window ?? window,
+    maxOutput: set.maxOutput ?? maxOutput,
+    images: set.images ?? true,
+    prices: set.prices ?? (tiers ? { at: AS_OF, tiers } : undefined),
+    known: row !== undefined,
+    ...thoughtOf(id, set.reasoning),
+  };
+}
+
+/** By generation. Models before 4.6 refuse adaptive thinking, so that nothing can make them be asked for it. */
+function thoughtOf(id: string, reasoning: boolean | undefined): Pick<ModelFacts, "thinking" | "efforts"> {
   const [, family, major, minor = "0"] = VERSION.exec(id) ?? [];
-  if (major === undefined) return { ...sizes, thinking: OLD_VERSION.test(id) ? "none" : "open", effort: !OLD_VERSION.test(id) };
-  const version = Number(major) * 100 + Number(minor);
-  return { ...sizes, thinking: version >= 407 ? "adaptive" : "none", effort: version >= 406 || (family === "opus" && version === 405) };
+  const version = major === undefined ? undefined : Number(major) * 100 + Number(minor);
+  if (reasoning === false || OLD_VERSION.test(id)) return { thinking: "none", efforts: [] };
+  if (version === undefined) return { thinking: reasoning ? "adaptive" : "open", efforts: BASIC };
+  if (version >= 407) return { thinking: "adaptive", efforts: ALL };
+  if (version === 406) return { thinking: reasoning ? "adaptive" : "none", efforts: [...BASIC, "max"] };
+  return { thinking: "none", efforts: family === "opus" && version === 405 ? BASIC : [] };
+}
+
+/** The most that is not above what was asked for; undefined when nothing may be asked for. */
+export function effortFor(asked: Effort | undefined, { efforts }: ModelFacts): Effort | undefined {
+  if (asked === undefined) return undefined;
+  return efforts.findLast((effort) => ALL.indexOf(effort) <= ALL.indexOf(asked));
+}
+
+export function infoOf(model: string, own: ModelOptions): ModelInfo {
+  const { window, maxOutput, images, thinking, prices, known } = factsOf(model, own);
+  const set = Object.hasOwn(own, model) ? own[model]! : {};
+  return {
+    id: model,
+    window,
+    ...(known || set.maxOutput !== undefined ? { maxOutput } : {}),
+    ...(known || set.images !== undefined ? { images } : {}),
+    ...(thinking === "open" ? {} : { reasoning: thinking === "adaptive" }),
+    ...(prices ? { prices } : {}),
+  };
 }

@@ -1,30 +1,65 @@
-/** The provider `anthropic`: one streamed call of the Messages API for each request. */
+/** The provider `anthropic`: one call of the Messages API for each request, streamed unless the request wants it whole. */
 import { type CallContext, type ModelChunk, ModelError, type ModelRequest, type Provider } from "@heddle/kernel/plugin";
 import type { Connection } from "./client.ts";
 import { createEncoder, type Encoded } from "./encode.ts";
-import { cutOff, type Failing, noCredential, notTheApi, streamError, toModelError } from "./errors.ts";
-import { factsOf } from "./models.ts";
-import { hasAuthHeader, type Options } from "./options.ts";
-import { createReply } from "./reply.ts";
+import { cutOff, type Failing, noCredential, notTheApi, refusalIn, streamError, toModelError, windowFull } from "./errors.ts";
+import { factsOf, infoOf } from "./models.ts";
+import { authHeader, type Options } from "./options.ts";
+import { isAboutThoughts, outputLeft, refusedField, type Without } from "./refused.ts";
+import { createReply, type Reply } from "./reply.ts";
 import { type SseEvent, sseDecoder } from "./sse.ts";
 import { isObject, type JsonObject } from "./text.ts";
 import { asJson } from "./wire.ts";
 
+type Answer = { readonly response: Response; readonly encoded: Encoded };
+
 export function createProvider(options: Options): Provider {
-  const encodeNext = createEncoder();
+  const encodeNext = createEncoder(options.models);
+  /** What the server has refused, by model: not sent again. */
+  const refused = new Map<string, Without>();
+  const withoutFor = (model: string): Without => refused.get(model) ?? { fields: new Set(), thoughts: new Set() };
   let connection: Promise<Connection> | undefined;
   const connect = (): Promise<Connection> => {
     connection ??= import("./client.ts").then((client) => client.connect(options));
     return connection;
   };
 
+  /** Sends the request, and again without what the server refuses and the request can do without: each such thing once. */
+  async function open(request: ModelRequest, ctx: CallContext): Promise<Answer> {
+    const { send } = await connect();
+    const { model } = request;
+    let asked = request;
+    let isStripped = false;
+    for (;;) {
+      const without = withoutFor(model);
+      const encoded = encodeNext(asked, without);
+      try {
+        return { response: await send(encoded.body, ctx.signal), encoded };
+      } catch (error) {
+        const said = ctx.signal.aborted ? undefined : refusalIn(error);
+        if (said === undefined) throw error;
+        const field = refusedField(said);
+        const left = outputLeft(said);
+        if (field !== undefined && !without.fields.has(field)) {
+          refused.set(model, { ...without, fields: new Set([...without.fields, field]) });
+          ctx.log(`${model} takes no ${field} (${said}): left out from now on`);
+        } else if (isAboutThoughts(said) && encoded.thoughts.length > 0 && !isStripped) {
+          isStripped = true;
+          refused.set(model, { ...without, thoughts: new Set([...without.thoughts, ...encoded.thoughts]) });
+          ctx.log(`${model} does not take its thinking back (${said}): sent again without any`);
+        } else if (left !== undefined && asked === request && left < encoded.body.max_tokens) {
+          asked = { ...request, maxOutput: left };
+          ctx.log(`${model} has room for ${left} tokens of output (${said}): sent again with that limit`);
+        } else throw error;
+      }
+    }
+  }
+
   async function* stream(request: ModelRequest, ctx: CallContext): AsyncIterable<ModelChunk> {
-    if (options.apiKey === undefined && options.authToken === undefined && !hasAuthHeader(options.headers)) throw noCredential();
+    if (options.apiKey === undefined && options.authToken === undefined && !authHeader(options.headers)) throw noCredential();
     const failing = (): Failing => ({ options, model: request.model, now: ctx.now() });
     try {
-      const encoded = encodeNext(request);
-      const response = await (await connect()).send(encoded.body, ctx.signal);
-      yield* chunksOf(response, encoded, failing);
+      for await (const chunk of chunksOf(await open(request, ctx), failing)) yield chunk;
     } catch (error) {
       if (!ctx.signal.aborted) throw toModelError(error, failing());
     }
@@ -32,35 +67,56 @@ export function createProvider(options: Options): Provider {
   return {
     name: "anthropic",
     stream,
-    encode: (request) => asJson(encodeNext(request).body),
-    window: (model) => factsOf(model).window,
+    encode: (request) => asJson(encodeNext(request, withoutFor(request.model)).body),
+    window: (model) => factsOf(model, options.models).window,
+    info: (model) => infoOf(model, options.models),
   };
 }
 
 /** Every piece of the body leads to a chunk, a ping if to nothing else, so that whoever waits sees signs of life. */
-async function* chunksOf(response: Response, encoded: Encoded, failing: () => Failing): AsyncIterable<ModelChunk> {
+async function* chunksOf({ response, encoded }: Answer, failing: () => Failing): AsyncIterable<ModelChunk> {
   const requestId = response.headers.get("request-id") ?? undefined;
   const type = response.headers.get("content-type") ?? "";
-  if (!response.body || /html|json/i.test(type)) throw await insteadOfStream(response, type, failing(), requestId);
   const reply = createReply(encoded.tools, encoded.prefix, encoded.previous);
+  const isStream = response.body !== null && !/html|json/i.test(type);
+  for await (const chunk of isStream
+    ? streamed(response, reply, type, failing, requestId)
+    : whole(response, reply, type, failing, requestId)) {
+    if (chunk.type === "stop" && chunk.stop === "overflow") throw windowFull(failing(), requestId);
+    yield chunk;
+  }
+}
+
+async function* streamed(
+  response: Response,
+  reply: Reply,
+  type: string,
+  failing: () => Failing,
+  requestId?: string,
+): AsyncIterable<ModelChunk> {
   const decoder = sseDecoder();
   let seen = 0;
-  const read = (events: readonly SseEvent[]): ModelChunk[] =>
-    events.flatMap(({ event, data }) => {
-      if (reply.done || event === "ping" || data === "") return [];
+  function* read(events: readonly SseEvent[]): Iterable<ModelChunk> {
+    for (const { event, data } of events) {
+      if (reply.done || event === "ping" || data === "") continue;
       seen++;
       const it = parse(data);
       if (it === undefined && seen === 1) throw notTheApi(failing(), `"${data.slice(0, 80)}"`, response.status, requestId);
       if (it === undefined) throw new ModelError(`The reply holds an event that is no JSON: "${data.slice(0, 80)}".`, { kind: "protocol" });
       const named = typeof it["type"] === "string" ? it : { ...it, type: event };
       if (named["type"] === "error") throw streamError(named, failing(), requestId);
-      return reply.take(named);
-    });
+      yield* reply.take(named);
+    }
+  }
   try {
-    for await (const bytes of response.body) {
-      const chunks = read(decoder.push(bytes));
-      yield* chunks.length > 0 ? chunks : [{ type: "ping" as const }];
+    for await (const bytes of response.body!) {
+      let silent = true;
+      for (const chunk of read(decoder.push(bytes))) {
+        silent = false;
+        yield chunk;
+      }
       if (reply.done) return;
+      if (silent) yield { type: "ping" };
     }
   } catch (error) {
     throw error instanceof ModelError ? error : cutOff(failing(), reasonOf(error), requestId);
@@ -75,12 +131,27 @@ const reasonOf = (error: unknown): string => {
   return cause instanceof Error ? cause.message : String(cause);
 };
 
-/** A success that is no stream: an error in disguise, or another kind of server. */
-async function insteadOfStream(response: Response, type: string, failing: Failing, requestId?: string): Promise<ModelError> {
-  const text = await response.text();
+/** A success that is no stream: a reply in one piece, an error in disguise, or another kind of server. */
+async function* whole(
+  response: Response,
+  reply: Reply,
+  type: string,
+  failing: () => Failing,
+  requestId?: string,
+): AsyncIterable<ModelChunk> {
+  let text: string;
+  try {
+    text = await response.text();
+  } catch (error) {
+    throw cutOff(failing(), reasonOf(error), requestId);
+  }
   const body = parse(text);
-  if (body && body["type"] === "error") return streamError(body, failing, requestId);
-  return notTheApi(failing, `${type.split(";")[0] || "something"} "${text.replace(/\s+/g, " ").slice(0, 80)}"`, response.status, requestId);
+  if (body?.["type"] === "error") throw streamError(body, failing(), requestId);
+  if (!body || !Array.isArray(body["content"])) {
+    const said = `${type.split(";")[0] || "something"} "${text.replace(/\s+/g, " ").slice(0, 80)}"`;
+    throw notTheApi(failing(), said, response.status, requestId);
+  }
+  yield* reply.whole(body);
 }
 
 function parse(data: string): JsonObject | undefined {

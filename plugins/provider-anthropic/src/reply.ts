@@ -4,11 +4,14 @@ import { isObject, type JsonObject } from "./text.ts";
 import { type Opaque, thoughtId } from "./thinking.ts";
 import type { Tools } from "./tools.ts";
 
-/** `take` gives the chunks that one event leads to; `done` turns true at message_stop, before which no reply is whole. */
-export type Reply = { take(event: JsonObject): ModelChunk[]; readonly done: boolean };
+/**
+ * `take` gives the chunks that one event of a stream leads to, `whole` those of a message that came as one body. `done` turns true
+ * at message_stop, before which no reply is whole.
+ */
+export type Reply = { take(event: JsonObject): ModelChunk[]; whole(message: JsonObject): ModelChunk[]; readonly done: boolean };
 
 type Open =
-  | { readonly type: "text" }
+  | { readonly type: "text" | "redacted_thinking" }
   | { readonly type: "thinking"; signature: string }
   | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly start: Json; json: string };
 
@@ -38,12 +41,19 @@ export function createReply(tools: Tools, prefix: string, previous: string | nul
   let done = false;
   const usage: Partial<Record<keyof typeof COUNTS, number>> = {};
 
-  const count = (it: Json | undefined): void => {
-    if (!isObject(it)) return;
+  const counted = (): Usage | undefined => {
+    const { input, output, ...cache } = usage;
+    return input === undefined && output === undefined ? undefined : { input: input ?? 0, output: output ?? 0, ...cache };
+  };
+  const count = (it: Json | undefined): ModelChunk[] => {
+    if (!isObject(it)) return [];
+    const before = JSON.stringify(usage);
     for (const key of Object.keys(COUNTS) as (keyof typeof COUNTS)[]) {
       const value = it[COUNTS[key]];
       if (typeof value === "number" && value >= 0) usage[key] = value; // cumulative: the last one counts
     }
+    const now = counted();
+    return now && JSON.stringify(usage) !== before ? [{ type: "usage", usage: now }] : [];
   };
   const seal = (part: number, text: string, opaque: Opaque): ModelChunk => {
     const sealed = { ...opaque, prefix, previous: before };
@@ -60,6 +70,7 @@ export function createReply(tools: Tools, prefix: string, previous: string | nul
         open.set(part, { type: "thinking", signature: text("signature") });
         return text("thinking") === "" ? [] : [{ type: "reasoning", part, text: text("thinking") }];
       case "redacted_thinking":
+        open.set(part, { type: "redacted_thinking" });
         return [seal(part, "", { type: "redacted_thinking", data: text("data") })];
       case "tool_use":
         open.set(part, { type: "tool_use", id: text("id") || `call_${part}`, name: text("name"), start: block["input"] ?? {}, json: "" });
@@ -81,8 +92,10 @@ export function createReply(tools: Tools, prefix: string, previous: string | nul
   const finish = (part: number): ModelChunk[] => {
     const it = open.get(part);
     open.delete(part);
-    if (it?.type === "thinking") return it.signature === "" ? [] : [seal(part, "", { type: "thinking", signature: it.signature })];
-    if (it?.type !== "tool_use") return [];
+    if (it === undefined) return [];
+    const end: ModelChunk = { type: "part.end", part };
+    if (it.type === "thinking" && it.signature !== "") return [seal(part, "", { type: "thinking", signature: it.signature }), end];
+    if (it.type !== "tool_use") return [end];
     called = true;
     const { input, malformed } = parseInput(it.json, it.start);
     const read = malformed === undefined ? tools.read(it.name, input) : { tool: tools.read(it.name, null).tool, input };
@@ -91,13 +104,11 @@ export function createReply(tools: Tools, prefix: string, previous: string | nul
   const stop = (): ModelChunk[] => {
     const rest = [...open.keys()].flatMap(finish);
     const known = reason !== undefined && Object.hasOwn(STOPS, reason) ? STOPS[reason]! : called ? "tool-calls" : "end";
-    const { input, output, ...cache } = usage;
-    const counted: Usage | undefined =
-      input === undefined && output === undefined ? undefined : { input: input ?? 0, output: output ?? 0, ...cache };
+    const last = counted();
     done = true;
-    return [...rest, { type: "stop", stop: known, ...(counted ? { usage: counted } : {}) }];
+    return [...rest, { type: "stop", stop: known, ...(last ? { usage: last } : {}) }];
   };
-  return {
+  const reply: Reply = {
     get done() {
       return done;
     },
@@ -106,8 +117,7 @@ export function createReply(tools: Tools, prefix: string, previous: string | nul
       if (!Number.isInteger(part) || part < 0) return [];
       switch (event["type"]) {
         case "message_start":
-          count(isObject(event["message"]) ? event["message"]["usage"] : undefined);
-          return [];
+          return count(isObject(event["message"]) ? event["message"]["usage"] : undefined);
         case "content_block_start":
           return isObject(event["content_block"]) ? begin(part, event["content_block"]) : [];
         case "content_block_delta":
@@ -115,16 +125,25 @@ export function createReply(tools: Tools, prefix: string, previous: string | nul
         case "content_block_stop":
           return finish(part);
         case "message_delta":
-          count(event["usage"]);
           if (isObject(event["delta"]) && typeof event["delta"]["stop_reason"] === "string") reason = event["delta"]["stop_reason"];
-          return [];
+          return count(event["usage"]);
         case "message_stop":
           return stop();
         default:
           return [];
       }
     },
+    whole(message) {
+      const { content, stop_reason, usage: all } = message;
+      const blocks = Array.isArray(content) ? content.filter(isObject) : [];
+      return [
+        ...blocks.flatMap((block, part) => [...begin(part, block), ...finish(part)]),
+        ...reply.take({ type: "message_delta", delta: { stop_reason: stop_reason ?? null }, usage: all ?? null }),
+        ...stop(),
+      ];
+    },
   };
+  return reply;
 }
 
 /** Strict: arguments that were cut off are never mended, since what runs must be what the model wrote. */

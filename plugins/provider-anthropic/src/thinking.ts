@@ -47,15 +47,15 @@ export function thoughtOf(text: string, value: Json | undefined, model: string):
 /** `here` is the fingerprint of all that the request holds before the message of this thought. */
 export type Placed = { readonly thought: Thought; readonly here: string };
 
-/** The longest unbroken run that ends at the newest block that is still good. In order of the conversation. */
-export function keepThoughts(placed: readonly Placed[], model: string): readonly Thought[] {
+/** The longest unbroken run that ends at the newest block that is still good and not among `refused`. In order of the conversation. */
+export function keepThoughts(placed: readonly Placed[], model: string, refused: ReadonlySet<string>): readonly Thought[] {
   const kept: Thought[] = [];
   /** undefined: any; a string: only this one; "next": the one just before, whichever it is; null: none. */
   let wanted: { readonly id: string } | "any" | "next" | null = "any";
   for (const { thought, here } of [...placed].reverse()) {
     if (wanted === null) break;
     const { prefix, previous } = thought.opaque;
-    const good: boolean = thought.model === model && (prefix === undefined || prefix === here);
+    const good: boolean = thought.model === model && (prefix === undefined || prefix === here) && !refused.has(thought.id);
     if (typeof wanted === "object" && wanted.id !== thought.id) continue;
     if (!good) {
       if (wanted === "any") continue;

@@ -31,10 +31,10 @@ export type WireTool = { readonly name: string; readonly description?: string; r
 export type Body = {
   readonly model: string;
   readonly max_tokens: number;
-  readonly stream: true;
+  readonly stream?: true;
   readonly system?: readonly TextBlock[];
   readonly tools?: readonly WireTool[];
-  readonly thinking?: { readonly type: "adaptive"; readonly display: "summarized" };
+  readonly thinking?: { readonly type: "adaptive"; readonly display?: "summarized" };
   readonly output_config?: { readonly effort: Effort };
   readonly messages: readonly WireMessage[];
 };

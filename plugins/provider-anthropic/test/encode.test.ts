@@ -2,7 +2,7 @@
 import { validate } from "@heddle/anthropic-server";
 import type { Message, ModelRequest } from "@heddle/kernel/plugin";
 import { describe, expect, test } from "vitest";
-import { encode } from "../src/encode.ts";
+import { createEncoder, encode } from "../src/encode.ts";
 import { assistant, attachment, call, HEADERS, MODEL, png, READ, request, result, system, user } from "./support/messages.ts";
 
 const MARK = { cache_control: { type: "ephemeral" } };
@@ -78,6 +78,54 @@ describe("the body", () => {
       max,
       thinks,
       effort,
+    });
+  });
+});
+
+describe("limits and effort", () => {
+  test.each([
+    ["claude-opus-5-5", 64_000, 64_000],
+    ["claude-opus-5-5", 500_000, 128_000],
+    ["claude-opus-4-1", 64_000, 32_000],
+    ["claude-3-5-haiku-latest", 64_000, 8192],
+    ["some-model-of-a-gateway", 64_000, 64_000],
+    ["claude-opus-5-5", 100, 100],
+  ])("%s asked for %i tokens gives at most %i", (model, maxOutput, expected) => {
+    expect(encode(request([user("hi")], { model, maxOutput })).max_tokens).toBe(expected);
+  });
+  test.each([
+    ["claude-opus-5-5", "max", "max"],
+    ["claude-opus-4-7", "xhigh", "xhigh"],
+    ["claude-opus-4-6", "xhigh", "high"],
+    ["claude-sonnet-4-6", "max", "max"],
+    ["claude-opus-4-5-20251101", "max", "high"],
+    ["claude-haiku-4-5-20251001", "high", undefined],
+    ["claude-3-5-sonnet-20241022", "low", undefined],
+    ["some-model-of-a-gateway", "xhigh", "high"],
+  ] as const)("%s asked for effort %s gets %s", (model, effort, expected) => {
+    expect(encode(request([user("hi")], { model, effort })).output_config?.effort).toBe(expected);
+  });
+  test("no stream where none is wanted", () => {
+    const { stream: _, ...rest } = encode(request([user("hi")]));
+    expect(encode(request([user("hi")], { streaming: false }))).toEqual(rest);
+  });
+  test("what the person has set about a model", () => {
+    const own = {
+      m: { reasoning: true, maxOutput: 9 },
+      "claude-opus-5-5": { reasoning: false, images: false },
+      "claude-opus-4-6": { reasoning: true },
+      "claude-haiku-4-5": { reasoning: true },
+    };
+    const body = (model: string) =>
+      createEncoder(own)(request([user([{ type: "image", mimeType: "image/png", data: png(9) }])], { model, effort: "max" })).body;
+    expect(body("m")).toMatchObject({ max_tokens: 9, thinking: { type: "adaptive" }, output_config: { effort: "high" } });
+    expect(body("claude-opus-4-6")).toMatchObject({ thinking: { type: "adaptive" }, output_config: { effort: "max" } });
+    expect(body("claude-haiku-4-5")).not.toHaveProperty("thinking");
+    expect(body("claude-opus-5-5")).toEqual({
+      model: "claude-opus-5-5",
+      max_tokens: 32_000,
+      stream: true,
+      messages: [u(text("[image left out: this model takes no images]", MARK))],
     });
   });
 });

@@ -36,6 +36,12 @@ describe("an answer that is an error", () => {
     const { message } = await failure(undefined, { apiKey: undefined, authToken: "another-secret" });
     expect(message).toMatch(/^The auth token was refused by SERVER \(401: invalid x-api-key\)\. Set a valid one in ANTHROPIC_AUTH_TOKEN /);
   });
+  test("401 with a header", async () => {
+    const { message } = await failure(undefined, { apiKey: undefined, headers: { "X-Api-Key": "another-secret" } });
+    expect(message).toBe(
+      'The credential in header "X-Api-Key" was refused by SERVER (401: invalid x-api-key). Correct option "headers" of provider anthropic.',
+    );
+  });
   test("404 names the model", async () => {
     expect(await failure(undefined, {}, { ...ask, model: "claude-nonsense-9000" })).toEqual({
       message: 'SERVER knows no model "claude-nonsense-9000" (404: model: claude-nonsense-9000). Check the model\'s name.',
@@ -52,7 +58,6 @@ describe("an answer that is an error", () => {
     ["529", "overloaded", 529, /is overloaded/],
     ["400-other", "invalid", 400, /refused the request \(400: This request has a property/],
     ["400-too-long", "overflow", 400, /too long for claude-opus-5-5.*Compact/],
-    ["400-input-length", "overflow", 400, /exceed context limit/],
     ["413", "too-large", 413, /too large.*Remove images/],
   ] as const)("%s", async (name, kind, status, message) => {
     expect(await failure({ name })).toEqual({
@@ -119,10 +124,45 @@ describe("a stream that fails", () => {
   });
 });
 
-test("retries of the SDK are used up first", async () => {
+describe("what the server says about trying again", () => {
+  test("never, although it would seem so", async () => {
+    expect(await failure({ name: "529-should-not-retry" })).toEqual({
+      message: "SERVER failed and says that trying again will not help (529: Overloaded).",
+      model: { kind: "invalid", status: 529, requestId },
+    });
+    const limited = { status: 429, message: "Slow down.", headers: { "x-should-retry": "false", "retry-after": "5" } };
+    expect(await failure(limited)).toEqual({
+      message: "SERVER failed and says that trying again will not help (429: Slow down.).",
+      model: { kind: "invalid", status: 429, requestId },
+    });
+  });
+  test.each([
+    [400, {}],
+    [401, {}],
+    [404, { html: "<html>starting</html>" }],
+  ])("yes, although it would not seem so: %i", async (status, more) => {
+    expect(await failure({ status, message: "Not yet.", headers: { "x-should-retry": "true" }, ...more })).toMatchObject({
+      message: expect.stringMatching(/^SERVER failed \(.+\)\. Try again in a moment\.$/),
+      model: { kind: "server", status },
+    });
+  });
+  test("what is too long stays too long", async () => {
+    const said = { status: 400, message: "prompt is too long: 2 tokens > 1 maximum", headers: { "x-should-retry": "true" } };
+    expect(await failure(said)).toMatchObject({ model: { kind: "overflow" } });
+  });
+});
+
+test("the SDK does not try again on its own", async () => {
+  const server = await startAnthropicServer({ faults: [{ status: 529, at: 0, times: 2 }] });
+  expect(await failureOf(providerWith({ apiKey: KEY, baseURL: server.url }), ask)).toMatchObject({ model: { kind: "overloaded" } });
+  expect(server.requests).toHaveLength(1);
+  await server.close();
+});
+
+test("retries of the SDK, where they are wanted, are used up first", async () => {
   const fault = { status: 529, headers: { "retry-after-ms": "1" }, at: 0, times: 2 };
   const server = await startAnthropicServer({ faults: [fault] });
-  const chunks = await chunksOf(providerWith({ apiKey: KEY, baseURL: server.url }), ask);
+  const chunks = await chunksOf(providerWith({ apiKey: KEY, baseURL: server.url, maxRetries: 2 }), ask);
   expect({ requests: server.requests.length, last: chunks.at(-1)?.type }).toEqual({ requests: 3, last: "stop" });
   await server.close();
 });

@@ -16,18 +16,63 @@ describe("the plugin", () => {
       contributes: { providers: [providerWith({}).name] },
     });
   });
-  test.each([{ baseURL: "api.anthropic.com" }, { baseURL: "ftp://x" }, { maxRetries: -1 }, { apiKey: "" }, { headers: [] }, { fetch: 1 }])(
-    "refuses %j",
-    (options) => {
-      const { success } = (plugin as unknown as { options: { safeParse(it: unknown): { success: boolean } } }).options.safeParse(options);
-      expect(success).toBe(false);
-    },
-  );
+  const tier = { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 };
+  test.each([
+    { baseURL: "api.anthropic.com" },
+    { baseURL: "ftp://x" },
+    { maxRetries: -1 },
+    { apiKey: "" },
+    { headers: [] },
+    { fetch: 1 },
+    { models: { m: { window: 0 } } },
+    { models: { m: { contextWindow: 5 } } },
+    { models: { m: { prices: { at: "2026-11-30", tiers: [] } } } },
+    { models: { m: { prices: { at: "2026-11-30", tiers: [{ ...tier, upTo: 9 }] } } } },
+    { models: { m: { prices: { at: "2026-11-30", tiers: [tier, tier] } } } },
+  ])("refuses %j", (options) => {
+    const { success } = (plugin as unknown as { options: { safeParse(it: unknown): { success: boolean } } }).options.safeParse(options);
+    expect(success).toBe(false);
+  });
   test("knows the window of each model, and a careful one of any other", () => {
     const { window } = providerWith({});
     expect(["claude-opus-5-5", "claude-haiku-4-5-20251001", "claude-sonnet-4-5-20250929", "llama"].map((m) => window!(m))).toEqual([
       1_000_000, 200_000, 200_000, 200_000,
     ]);
+  });
+  const tiers = (...all: [number, number, number, number][]) =>
+    all.map(([input, output, cacheRead, cacheWrite]) => ({ input, output, cacheRead, cacheWrite }));
+  const WIDE = { window: 1_000_000, maxOutput: 128_000, images: true };
+  test.each<[string, object]>([
+    ["claude-opus-5-5", { ...WIDE, reasoning: true, prices: { at: "2026-11-30", tiers: tiers([4, 20, 0.2, 5]) } }],
+    ["claude-fable-5-2", { ...WIDE, reasoning: true, prices: { at: "2026-11-30", tiers: tiers([8, 40, 0.2, 10]) } }],
+    [
+      "claude-haiku-5-5",
+      {
+        ...WIDE,
+        reasoning: true,
+        prices: {
+          at: "2026-11-30",
+          tiers: [{ upTo: 100_000, ...tiers([0.1, 0.5, 0.01, 0.125])[0] }, ...tiers([0.5, 2.5, 0.05, 0.625])],
+        },
+      },
+    ],
+    [
+      "claude-haiku-4-5-20251001",
+      { window: 200_000, maxOutput: 64_000, images: true, reasoning: false, prices: { at: "2026-11-30", tiers: tiers([1, 5, 0.1, 1.25]) } },
+    ],
+    ["claude-opus-4-1", { window: 200_000, maxOutput: 32_000, images: true, reasoning: false }],
+    ["claude-opus-6", { window: 200_000, reasoning: true }],
+    ["some-model-of-a-gateway", { window: 200_000 }],
+  ])("knows of %s", (id, expected) => {
+    expect(providerWith({}).info!(id)).toEqual({ id, ...expected });
+  });
+  test("lets the person overrule what it knows", () => {
+    const prices = { at: "2027-01-01", tiers: [{ upTo: 5, input: 1, output: 2, cacheRead: 3, cacheWrite: 4 }, ...tiers([5, 6, 7, 8])] };
+    const models = { "claude-opus-5-5": { window: 5, prices }, m: { maxOutput: 6, images: false, reasoning: true } };
+    const { info, window } = providerWith({ models });
+    expect(info!("claude-opus-5-5")).toEqual({ id: "claude-opus-5-5", ...WIDE, window: 5, reasoning: true, prices });
+    expect(info!("m")).toEqual({ id: "m", window: 200_000, maxOutput: 6, images: false, reasoning: true });
+    expect(window!("claude-opus-5-5")).toBe(5);
   });
   test("encodes without a key and without a network", () => {
     const it = request([user("hi")], { tools: NO_TOOLS });

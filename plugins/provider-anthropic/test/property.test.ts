@@ -4,13 +4,24 @@ import type { Message, ModelRequest } from "@heddle/kernel/plugin";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createEncoder, encode } from "../src/encode.ts";
+import { FIELDS } from "../src/refused.ts";
 import { effort, history, KNOWN, MODELS, prefix, tools } from "./support/arbitrary.ts";
 import { HEADERS, NO_PREFIX, NO_TOOLS, png, READ, request, user } from "./support/messages.ts";
 import { providerWith, Talk } from "./support/talk.ts";
 
 const anyRequest = fc
-  .record({ messages: history, tools, prefix, effort, model: fc.constantFrom(...MODELS) })
-  .map(({ effort: level, messages, ...rest }): ModelRequest => request(messages, { ...rest, ...(level ? { effort: level } : {}) }));
+  .record({
+    messages: history,
+    tools,
+    prefix,
+    effort,
+    model: fc.constantFrom(...MODELS),
+    wish: fc.constantFrom<Partial<ModelRequest>>({}, {}, { maxOutput: 64_000 }, { maxOutput: 1, streaming: false }),
+  })
+  .map(
+    ({ effort: level, messages, wish, ...rest }): ModelRequest =>
+      request(messages, { ...rest, ...wish, ...(level ? { effort: level } : {}) }),
+  );
 
 type Flat = { readonly role: string; readonly block: object };
 const flat = (it: ModelRequest): Flat[] =>
@@ -29,6 +40,24 @@ describe("every request", () => {
         expect(validate(JSON.stringify(encode(it)), HEADERS, KNOWN)).toBeUndefined();
       }),
       { numRuns: 500 },
+    );
+  });
+
+  test("also without what a server has refused, and as the person describes the model", () => {
+    const models = { "my-proxy-model": { reasoning: true, images: false }, "claude-opus-4-8": { maxOutput: 5000, reasoning: false } };
+    fc.assert(
+      fc.property(anyRequest, fc.subarray([...FIELDS]), (it, fields) => {
+        const { body } = createEncoder(models)(it, { fields: new Set(fields), thoughts: new Set(["s"]) });
+        expect(validate(JSON.stringify(body), HEADERS, KNOWN)).toBeUndefined();
+        const sent = JSON.stringify(body);
+        for (const [field, sign] of Object.entries({
+          effort: "output_config",
+          display: '"display"',
+          cache_control: '"cache_control":{"type":"eph',
+        }))
+          if (fields.includes(field as never)) expect(sent).not.toContain(sign);
+      }),
+      { numRuns: 200 },
     );
   });
 

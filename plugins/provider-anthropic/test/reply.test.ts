@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { sseDecoder } from "../src/sse.ts";
 import { READ, request, user } from "./support/messages.ts";
-import { chunksOf, failureOf, providerWith } from "./support/talk.ts";
+import { chunksOf, context, failureOf, providerWith } from "./support/talk.ts";
 
 type Event = { readonly type: string } & { readonly [key: string]: Json };
 const write = (events: readonly Event[]): string => events.map((e) => `event: ${e.type}\ndata: ${JSON.stringify(e)}\n\n`).join("");
@@ -26,7 +26,13 @@ const end = (stop_reason: Json, usage: Json = { output_tokens: 9 }): Event[] => 
   { type: "message_delta", delta: { stop_reason }, usage },
   { type: "message_stop" },
 ];
-const STOP: ModelChunk = { type: "stop", stop: "end", usage: { input: 7, output: 9, cacheRead: 5 } };
+const USAGE = { input: 7, output: 9, cacheRead: 5 };
+const BEGUN: ModelChunk = { type: "usage", usage: { ...USAGE, output: 1 } };
+const ENDED: ModelChunk[] = [
+  { type: "usage", usage: USAGE },
+  { type: "stop", stop: "end", usage: USAGE },
+];
+const partEnd = (part: number): ModelChunk => ({ type: "part.end", part });
 const text = (index: number, it: string): Event[] => [
   block(index, { type: "text", text: "" }),
   delta(index, { type: "text_delta", text: it }),
@@ -74,11 +80,22 @@ describe("stop reasons", () => {
     ["max_tokens", "length"],
     ["refusal", "refusal"],
     ["pause_turn", "pause"],
-    ["model_context_window_exceeded", "overflow"],
     ["something_new", "end"],
     [null, "end"],
   ])("%s is %s", async (reason, stop) => {
-    expect((await read(write([START, ...text(0, "a"), ...end(reason)]))).at(-1)).toEqual({ ...STOP, stop });
+    expect((await read(write([START, ...text(0, "a"), ...end(reason)]))).at(-1)).toEqual({ ...ENDED[1], stop });
+  });
+  test("a window that is full is a failure, behind what was said", async () => {
+    const seen: ModelChunk[] = [];
+    const provider = answering(write([START, ...text(0, "a"), ...end("model_context_window_exceeded")]));
+    const reading = (async () => {
+      for await (const chunk of provider.stream(ask, context())) seen.push(chunk);
+    })();
+    await expect(reading).rejects.toMatchObject({
+      message: "The conversation is too long for claude-opus-5-5 (its context window is full). Compact it, or start a new one.",
+      model: { kind: "overflow" },
+    });
+    expect(seen.map((c) => c.type)).toEqual(["usage", "text", "part.end", "usage"]);
   });
   test("none, with calls", async () => {
     const chunks = await read(write([START, ...toolUse(0), { type: "message_stop" }]));
@@ -90,7 +107,13 @@ describe("usage", () => {
   test("the last numbers count, never their sum", async () => {
     const more = { input_tokens: 8, cache_read_input_tokens: null, cache_creation_input_tokens: 3, output_tokens: 20 };
     const chunks = await read(write([START, { type: "message_delta", delta: {}, usage: { output_tokens: 4 } }, ...end("end_turn", more)]));
-    expect(chunks).toEqual([{ type: "stop", stop: "end", usage: { input: 8, output: 20, cacheRead: 5, cacheWrite: 3 } }]);
+    const last = { input: 8, output: 20, cacheRead: 5, cacheWrite: 3 };
+    expect(chunks).toEqual([
+      BEGUN,
+      { type: "usage", usage: { input: 7, output: 4, cacheRead: 5 } },
+      { type: "usage", usage: last },
+      { type: "stop", stop: "end", usage: last },
+    ]);
   });
   test("none is none", async () => {
     expect(await read(write([{ type: "message_start", message: {} }, { type: "message_stop" }]))).toEqual([{ type: "stop", stop: "end" }]);
@@ -114,18 +137,57 @@ describe("reasoning", () => {
     );
     const prefix = expect.any(String);
     expect(chunks).toEqual([
+      BEGUN,
       { type: "reasoning", part: 0, text: "Hm." },
       { type: "reasoning", part: 0, text: "", opaque: { type: "thinking", signature: "sig", prefix, previous: null } },
+      partEnd(0),
       { type: "reasoning", part: 1, text: "", opaque: { type: "redacted_thinking", data: "xyz", prefix, previous: expect.any(String) } },
+      partEnd(1),
       { type: "reasoning", part: 2, text: "cut" },
-      STOP,
+      ENDED[0],
+      partEnd(2),
+      ENDED[1],
     ]);
+  });
+});
+
+describe("a reply in one piece", () => {
+  const usage = { input_tokens: 7, cache_read_input_tokens: 5, output_tokens: 9 };
+  const message = (content: Json, stop_reason: Json = "tool_use"): string =>
+    JSON.stringify({ type: "message", role: "assistant", content, stop_reason, usage });
+  test.each([true, false])("is the same chunks, whether a stream was wanted (%s)", async (streaming) => {
+    const content = [
+      { type: "thinking", thinking: "Hm.", signature: "sig" },
+      { type: "redacted_thinking", data: "xyz" },
+      { type: "text", text: "Reading." },
+      { type: "server_tool_use", id: "s", name: "web_search", input: {} },
+      { type: "tool_use", id: "t", name: "read", input: { path: "/a" } },
+    ];
+    const seal = { prefix: expect.any(String), previous: expect.toSatisfy((it) => it === null || typeof it === "string") };
+    expect(await chunksOf(answering(message(content), "application/json"), { ...ask, streaming })).toEqual([
+      { type: "reasoning", part: 0, text: "Hm." },
+      { type: "reasoning", part: 0, text: "", opaque: { type: "thinking", signature: "sig", ...seal } },
+      partEnd(0),
+      { type: "reasoning", part: 1, text: "", opaque: { type: "redacted_thinking", data: "xyz", ...seal } },
+      partEnd(1),
+      { type: "text", part: 2, text: "Reading." },
+      partEnd(2),
+      { type: "call", part: 4, callId: "t", tool: "read", input: { path: "/a" } },
+      ENDED[0],
+      { ...ENDED[1], stop: "tool-calls" },
+    ]);
+  });
+  test("a full window", async () => {
+    const body = message([{ type: "text", text: "a" }], "model_context_window_exceeded");
+    expect(await failureOf(answering(body, "application/json"), { ...ask, streaming: false })).toMatchObject({
+      model: { kind: "overflow" },
+    });
   });
 });
 
 describe("odd streams", () => {
   const usual = write([START, ...text(0, "Hi 😀"), ...end("end_turn")]);
-  const expected = [{ type: "text", part: 0, text: "Hi 😀" }, STOP];
+  const expected = [BEGUN, { type: "text", part: 0, text: "Hi 😀" }, partEnd(0), ...ENDED];
   test.each<[string, string]>([
     ["CRLF", usual.replaceAll("\n", "\r\n")],
     ["CR", usual.replaceAll("\n", "\r")],
@@ -155,14 +217,17 @@ describe("odd streams", () => {
   });
   test("gaps in the numbers", async () => {
     expect(await read(write([START, ...text(3, "a"), ...text(7, "b"), ...end("end_turn")]))).toEqual([
+      BEGUN,
       { type: "text", part: 3, text: "a" },
+      partEnd(3),
       { type: "text", part: 7, text: "b" },
-      STOP,
+      partEnd(7),
+      ...ENDED,
     ]);
   });
   test("a bad number", async () => {
     const chunks = await read(write([START, block(-1, { type: "text", text: "x" }), ...text(0, "a"), ...end("end_turn")]));
-    expect(chunks).toEqual([{ type: "text", part: 0, text: "a" }, STOP]);
+    expect(chunks).toEqual([BEGUN, { type: "text", part: 0, text: "a" }, partEnd(0), ...ENDED]);
   });
   test("an event that is no JSON", async () => {
     const error = await failureOf(answering(`${write([START])}data: {"type":\n\n`), ask);
@@ -174,7 +239,7 @@ describe("odd streams", () => {
       answering([bytes(": still here\n\n"), bytes('event: ping\ndata: {"type":"ping"}\n\n'), bytes(usual)]),
       ask,
     );
-    expect(chunks.map((c) => c.type)).toEqual(["ping", "ping", "text", "stop"]);
+    expect(chunks.map((c) => c.type)).toEqual(["ping", "ping", "usage", "text", "part.end", "usage", "stop"]);
   });
   test("cut anywhere, the same comes out", () => {
     const bytes = new TextEncoder().encode(`${usual}${usual.replaceAll("\n", "\r\n")}`);

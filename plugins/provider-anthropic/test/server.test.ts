@@ -3,7 +3,7 @@ import { type AnthropicServer, type MarkedScript, type Script, type ServerOption
 import type { ModelChunk, ToolMessage } from "@heddle/kernel/plugin";
 import { afterEach, describe, expect, test } from "vitest";
 import { MODEL, READ, request, user } from "./support/messages.ts";
-import { chunksOf, providerWith, Talk } from "./support/talk.ts";
+import { chunksOf, context, failureOf, messageOf, providerWith, Talk } from "./support/talk.ts";
 
 let server: AnthropicServer;
 afterEach(() => server.close());
@@ -61,6 +61,49 @@ describe("a reply", () => {
         cacheWrite: record!.usage!.cache_creation_input_tokens,
       },
     });
+  });
+
+  test("in one piece is the same reply", async () => {
+    const script = [{ thinking: "Let me look at it.", text: "Reading 😀.", calls: [{ name: "read", input: { path: "/a" } }] }];
+    const { provider } = await start({ script });
+    const it = request([user("hi")], more);
+    const streamed = await chunksOf(provider, it);
+    const whole = await chunksOf(provider, { ...it, streaming: false });
+    const bare = ({ type, ...rest }: ModelChunk) => ({
+      type,
+      ...("stop" in rest ? { stop: rest.stop } : {}),
+      ...("part" in rest ? { part: rest.part } : {}),
+    });
+    expect(whole.map(bare)).toEqual([
+      { type: "reasoning", part: 0 },
+      { type: "reasoning", part: 0 },
+      { type: "part.end", part: 0 },
+      { type: "text", part: 1 },
+      { type: "part.end", part: 1 },
+      { type: "call", part: 2 },
+      { type: "usage" },
+      { type: "stop", stop: "tool-calls" },
+    ]);
+    const said = (chunks: ModelChunk[]) => messageOf(chunks, MODEL).content.map((p) => (p.type === "tool-call" ? p.input : p.text));
+    expect(said(whole)).toEqual(said(streamed));
+    expect(server.requests[1]!.body).not.toHaveProperty("stream");
+    expect(server.refusals()).toEqual([]);
+  });
+
+  test("says what it costs before it says anything, and each part when it is complete", async () => {
+    const { provider } = await start({ script: [{ thinking: "Hm.", text: "Yes.", calls: [{ name: "read", input: { path: "/a" } }] }] });
+    const types = (await chunksOf(provider, request([user("hi")], more))).filter((c) => c.type !== "ping").map((c) => c.type);
+    expect(types.filter((t, i) => t !== types[i - 1])).toEqual([
+      "usage",
+      "reasoning",
+      "part.end",
+      "text",
+      "part.end",
+      "call.delta",
+      "call",
+      "usage",
+      "stop",
+    ]);
   });
 
   test("encode says exactly what is sent", async () => {
@@ -183,17 +226,84 @@ describe("thinking and a changed history", () => {
   );
 });
 
+describe("what a request can do without", () => {
+  test.each([
+    ["output_config: Extra inputs are not permitted", { output_config: undefined }],
+    ["output_config.effort: Extra inputs are not permitted", { output_config: undefined }],
+    ["thinking: Extra inputs are not permitted", { thinking: undefined }],
+    ["thinking.adaptive.display: Extra inputs are not permitted", { thinking: { type: "adaptive" } }],
+    ["system.0.cache_control: Extra inputs are not permitted", undefined],
+  ])("%s: it is left out at once, and from then on", async (message, changed) => {
+    const { provider } = await start({ faults: [{ status: 400, message, at: 0 }], script: [{ text: "a" }, { text: "b" }] });
+    const it = request([user("hi")], { ...more, effort: "high" });
+    const full = provider.encode!(it) as object;
+    const logged: string[] = [];
+    await chunksOf(provider, it, undefined, logged);
+    await chunksOf(provider, it, undefined, logged);
+    expect(logged).toEqual([expect.stringContaining(message)]);
+    const bodies = server.requests.map((r) => r.body!);
+    expect(bodies).toEqual([full, provider.encode!(it), provider.encode!(it)]);
+    if (changed) expect(bodies[1]).toEqual(JSON.parse(JSON.stringify({ ...full, ...changed })));
+    else expect(JSON.stringify(bodies[1])).toBe(JSON.stringify(full).replaceAll(',"cache_control":{"type":"ephemeral"}', ""));
+    expect(provider.encode!({ ...it, model: "claude-sonnet-5-5" })).toMatchObject({ output_config: { effort: "high" } });
+  });
+  test.each([
+    "output_config: Extra inputs are not permitted",
+    "messages.0.content: Extra inputs are not permitted",
+    "This request has a property that the service will not accept.",
+  ])("%s: an error, where it helps nothing", async (message) => {
+    const { provider } = await start({ faults: [{ status: 400, message, at: 0, times: 9 }] });
+    expect(await failureOf(provider, request([user("hi")], { ...more, effort: "high" }))).toMatchObject({ model: { kind: "invalid" } });
+    expect(server.requests.length).toBe(message.startsWith("output_config") ? 2 : 1);
+  });
+  test("tokens of output that no longer fit beside the prompt", async () => {
+    const { provider } = await start({ faults: [{ name: "400-input-length", at: 0 }] });
+    const logged: string[] = [];
+    const chunks = await chunksOf(provider, request([user("hi")], more), undefined, logged);
+    expect(chunks.at(-1)).toMatchObject({ type: "stop", stop: "end" });
+    expect(server.requests.map((r) => r.body!["max_tokens"])).toEqual([32_000, 10_000]);
+    expect(logged).toHaveLength(1);
+  });
+  test("no more than once", async () => {
+    const { provider } = await start({ faults: [{ name: "400-input-length", at: 0, times: 9 }] });
+    expect(await failureOf(provider, request([user("hi")], more))).toMatchObject({ model: { kind: "overflow" } });
+    expect(server.requests).toHaveLength(2);
+  });
+  test("thinking that is bound to another conversation", async () => {
+    const { talk, provider } = await start({ scripts: scripts(3, 2), faults: [{ name: "binding-400", at: 4 }] });
+    await talk.say("one");
+    await talk.say("two");
+    expect(server.refusals()).toEqual([]);
+    const thoughts = server.requests.map((r) => JSON.stringify(r.body).match(/"type":"thinking"/g)?.length ?? 0);
+    expect(thoughts).toEqual([0, 1, 2, 3, 4, 0, 1, 2]);
+    expect(server.requests.flatMap((r) => r.dropped)).toEqual([]);
+    expect(server.requests.at(-1)!.body).toEqual(provider.encode!(request(talk.history.slice(0, -1), more)));
+  });
+  test("such a refusal never loops", async () => {
+    const message = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.";
+    const { talk } = await start({ script: steps(2), faults: [{ status: 400, message, at: 1, times: 9 }] });
+    await expect(talk.say("go")).rejects.toMatchObject({ model: { kind: "invalid", status: 400 } });
+    expect(server.requests).toHaveLength(3);
+  });
+  test("a reply without thinking brings the refused thinking not back", async () => {
+    const script = [{ thinking: "Hm.", calls: [{ name: "read", input: {} }] }, { calls: [{ name: "read", input: {} }] }, { text: "Done." }];
+    const { talk } = await start({ script, faults: [{ name: "binding-400", at: 1 }] });
+    await talk.say("go");
+    expect(server.requests.map((r) => JSON.stringify(r.body).includes('"signature"'))).toEqual([false, true, false, false]);
+  });
+});
+
 describe("an abort", () => {
   test("ends the stream without an error and hangs up", async () => {
     const { provider } = await start({ faults: [{ name: "ping-only", at: 0 }] });
     const stop = new AbortController();
     const seen: ModelChunk["type"][] = [];
     const signal = stop.signal;
-    for await (const chunk of provider.stream(request([user("hi")], more), { signal, now: () => 0 } as never)) {
+    for await (const chunk of provider.stream(request([user("hi")], more), context(signal))) {
       seen.push(chunk.type);
       if (seen.length === 3) stop.abort();
     }
-    expect(seen).toEqual(["ping", "ping", "ping"]);
+    expect(seen).toEqual(["usage", "ping", "ping"]);
     await expect.poll(() => server.requests[0]!.closedByClient).toBe(true);
   });
   test("of a request that waits for its answer", async () => {

@@ -11,6 +11,13 @@ export const MODELS = [
   "claude-opus-4-1",
   "my-proxy-model",
 ];
+/** Who may have made a reply of a history: also other providers, between which a session has changed. */
+const MAKERS = [
+  ...MODELS.map((model) => ({ provider: "anthropic", model })),
+  { provider: "openai", model: "gpt-5.6" },
+  { provider: "ollama", model: "qwen3:8b" },
+  { provider: "openrouter", model: "claude-opus-5-5" },
+];
 export const KNOWN = { models: { "my-proxy-model": {} } };
 
 const text = fc.oneof(
@@ -40,6 +47,8 @@ const opaque = fc.oneof(
   fc.record({ type: fc.constant("thinking"), signature: fc.string({ minLength: 1, maxLength: 8 }) }),
   fc.record({ type: fc.constant("redacted_thinking"), data: fc.string({ minLength: 1, maxLength: 8 }) }),
   fc.record({ type: fc.constant("thinking"), signature: fc.constant("s"), prefix: fc.constant("elsewhere"), previous: fc.constant(null) }),
+  fc.constant({ summary: [{ type: "summary_text", text: "hm" }], encrypted_content: "gAAAAx" }),
+  fc.constantFrom({ field: "reasoning" }, { field: "reasoning_content" }),
   json,
 );
 const toolName = fc.constantFrom("read", "Write", "mcp:files/read all", "mcp:files/read_all", "ünïcode", "x".repeat(90), "gone");
@@ -61,16 +70,16 @@ const plain = fc.oneof(
 const step = fc
   .record({
     parts: fc.array(part, { maxLength: 6 }),
-    model: fc.constantFrom(...MODELS),
+    maker: fc.constantFrom(...MAKERS),
     stop: fc.constantFrom("end", "tool-calls", "length", "refusal", "pause", "overflow", "aborted"),
     answers: fc.array(fc.tuple(content, outcome), { minLength: 6, maxLength: 6 }),
-    idStyle: fc.constantFrom("toolu_01", "functions.read:", "c"),
+    idStyle: fc.constantFrom("toolu_01", "functions.read:", "c", "call_", "x".repeat(130)),
   })
-  .map(({ parts, model, stop, answers, idStyle }): Message[] => {
+  .map(({ parts, maker, stop, answers, idStyle }): Message[] => {
     const calls = parts.filter((p) => p.type === "tool-call");
     const results = calls.map((_, i) => result(`${idStyle}${i}`, answers[i]![0], answers[i]![1] as never));
     const numbered = parts.map((p) => (p.type === "tool-call" ? { ...p, callId: `${idStyle}${calls.indexOf(p)}` } : p));
-    return [assistant(numbered, { model, stop: stop as never }), ...results];
+    return [assistant(numbered, { ...maker, stop: stop as never }), ...results];
   });
 
 /** Call ids are unique in a session, as the kernel makes them. */

@@ -38,11 +38,11 @@ export const attachment = (it: string | Content): AttachmentMessage => ({
 export const system = (text: string): Message => ({ ...base, role: "system", origin: { by: "kernel" }, subtype: "s", level: "info", text });
 export const assistant = (
   parts: string | AssistantMessage["content"],
-  o: { stop?: StopReason; model?: string } = {},
+  o: { stop?: StopReason; model?: string; provider?: string } = {},
 ): AssistantMessage => ({
   ...base,
   role: "assistant",
-  origin: { by: "model", provider: "anthropic", model: o.model ?? MODEL },
+  origin: { by: "model", provider: o.provider ?? "anthropic", model: o.model ?? MODEL },
   content: typeof parts === "string" ? [{ type: "text", text: parts }] : parts,
   stop: o.stop ?? "end",
 });

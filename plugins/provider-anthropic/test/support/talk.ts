@@ -11,12 +11,19 @@ export function providerWith(options: object): Provider {
   return definition.setup({ options: definition.options.parse(options) }).providers[0]!;
 }
 
-export const context = (signal: AbortSignal = new AbortController().signal): CallContext =>
-  ({ signal, now: () => Date.parse("2026-11-30T12:00:00Z") }) as CallContext;
+/** `logged` gets the lines of the debug log. */
+export const context = (signal: AbortSignal = new AbortController().signal, logged: string[] = []): CallContext =>
+  ({
+    signal,
+    now: () => Date.parse("2026-11-30T12:00:00Z"),
+    log: (line: string) => {
+      logged.push(line);
+    },
+  }) as CallContext;
 
-export async function chunksOf(provider: Provider, it: ModelRequest, signal?: AbortSignal): Promise<ModelChunk[]> {
+export async function chunksOf(provider: Provider, it: ModelRequest, signal?: AbortSignal, logged?: string[]): Promise<ModelChunk[]> {
   const chunks: ModelChunk[] = [];
-  for await (const chunk of provider.stream(it, context(signal))) chunks.push(chunk);
+  for await (const chunk of provider.stream(it, context(signal, logged))) chunks.push(chunk);
   return chunks;
 }
 
