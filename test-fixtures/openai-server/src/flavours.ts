@@ -114,7 +114,12 @@ export function unknownModelBody(name: FlavourName, model: string): { status: nu
   });
   switch (name) {
     case "openai":
-      return error(404, `The model \`${model}\` does not exist or you do not have access to it.`, "invalid_request_error", "model_not_found");
+      return error(
+        404,
+        `The model \`${model}\` does not exist or you do not have access to it.`,
+        "invalid_request_error",
+        "model_not_found",
+      );
     case "ollama":
       return error(404, `model "${model}" not found, try pulling it first`, "api_error", null);
     case "vllm":

@@ -16,7 +16,7 @@ const FIELDS = new Set(["role", "content", "name", "tool_calls", "tool_call_id",
 const ROLES = ["system", "assistant", "user", "function", "tool", "developer"];
 
 /** `strict` refuses what the API does not know. Throws Refused. */
-export function checkChat(body: JsonObject, strict: boolean): void {
+export function checkChat(body: JsonObject, strict: boolean): undefined {
   if (strict) for (const key of Object.keys(body)) if (!PARAMETERS.has(key)) unknown(key);
   const messages = listOf(body["messages"]);
   if (body["messages"] === undefined) missing("messages");
@@ -36,7 +36,7 @@ export function checkChat(body: JsonObject, strict: boolean): void {
   return undefined;
 }
 
-function checkMessage(message: Json, i: number, strict: boolean): void {
+function checkMessage(message: Json, i: number, strict: boolean): undefined {
   const at = `messages[${i}]`;
   if (!isObject(message)) return wrongType(at, "an object", kindOf(message));
   if (strict) for (const key of Object.keys(message)) if (!FIELDS.has(key)) unknown(`${at}.${key}`);
@@ -53,7 +53,7 @@ function checkMessage(message: Json, i: number, strict: boolean): void {
 }
 
 /** That arguments must be a JSON object is a convention: several servers parse them for their templates, and fail. */
-function checkCalls(calls: Json, at: string): void {
+function checkCalls(calls: Json, at: string): undefined {
   const list = listOf(calls);
   if (!list) return wrongType(`${at}.tool_calls`, "an array of objects", kindOf(calls));
   if (list.length === 0)
@@ -81,7 +81,7 @@ function checkCalls(calls: Json, at: string): void {
 
 const idsOf = (message: JsonObject): string[] => (listOf(message["tool_calls"]) ?? []).map((c) => (c as { id: string }).id);
 
-function checkPairs(messages: readonly JsonObject[]): void {
+function checkPairs(messages: readonly JsonObject[]): undefined {
   for (let i = 0; i < messages.length; i++) {
     const message = messages[i]!;
     if (message["role"] === "tool")
@@ -109,7 +109,7 @@ function checkPairs(messages: readonly JsonObject[]): void {
 }
 
 /** A convention taken from chat templates: the system message first, then turns that alternate and end with the user or a result. */
-function checkTurns(messages: readonly JsonObject[]): void {
+function checkTurns(messages: readonly JsonObject[]): undefined {
   let before = "";
   for (const [i, { role }] of messages.entries()) {
     if (role === "system" || role === "developer") {

@@ -13,7 +13,7 @@ export interface ContentRules {
 }
 
 /** Refuses what no server can use. That blank text is refused everywhere is a convention: many servers do, OpenAI does not. */
-export function checkContent(content: Json | undefined, at: string, rules: ContentRules): void {
+export function checkContent(content: Json | undefined, at: string, rules: ContentRules): undefined {
   if (isString(content)) return checkText(content, at);
   const parts = listOf(content);
   if (!parts) {
@@ -26,7 +26,7 @@ export function checkContent(content: Json | undefined, at: string, rules: Conte
   return undefined;
 }
 
-function checkText(text: Json | undefined, at: string): void {
+function checkText(text: Json | undefined, at: string): undefined {
   if (!isString(text)) return text === undefined ? missing(at) : wrongType(at, "a string", kindOf(text));
   if (text.trim() === "") refuse(`Invalid '${at}': text content blocks must be non-empty.`, at, "invalid_value");
   if (/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.test(text) || text.includes("\u0000"))
@@ -34,7 +34,7 @@ function checkText(text: Json | undefined, at: string): void {
   return undefined;
 }
 
-function checkPart(part: Json, at: string, rules: ContentRules): void {
+function checkPart(part: Json, at: string, rules: ContentRules): undefined {
   if (!isObject(part)) return wrongType(at, "an object", kindOf(part));
   const type = part["type"];
   if (isString(type) && rules.text.includes(type)) return checkText(part["text"], `${at}.text`);
@@ -56,7 +56,7 @@ const urlOf = (part: JsonObject): Json | undefined => {
 };
 
 /** Only data URLs: the server never goes to the network. That the declared type must be the real one is a convention. */
-function checkImage(url: Json | undefined, at: string): void {
+function checkImage(url: Json | undefined, at: string): undefined {
   const param = `${at}.image_url`;
   if (!isString(url)) return url === undefined ? missing(param) : wrongType(param, "a string", kindOf(url));
   const [, declared, data] = /^data:([^;,]*);base64,(.*)$/s.exec(url) ?? [];

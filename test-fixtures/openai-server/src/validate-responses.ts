@@ -13,7 +13,12 @@ const PARAMETERS = new Set(
     "previous_response_id conversation background prompt top_logprobs"
   ).split(" "),
 );
-const INCLUDES = ["reasoning.encrypted_content", "message.output_text.logprobs", "message.input_image.image_url", "file_search_call.results"];
+const INCLUDES = [
+  "reasoning.encrypted_content",
+  "message.output_text.logprobs",
+  "message.input_image.image_url",
+  "file_search_call.results",
+];
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   message: ["type", "id", "role", "content", "status", "phase"],
   function_call: ["type", "id", "call_id", "name", "arguments", "status"],
@@ -29,7 +34,7 @@ export interface Remembered {
   modelOf(encrypted: string): string | undefined;
 }
 
-export function checkResponses(body: JsonObject, rules: ModelRules, strict: boolean, remembered: Remembered): void {
+export function checkResponses(body: JsonObject, rules: ModelRules, strict: boolean, remembered: Remembered): undefined {
   if (strict) for (const key of Object.keys(body)) if (!PARAMETERS.has(key)) unknown(key);
   if (body["previous_response_id"] !== undefined)
     refuse("Previous response with id not found.", "previous_response_id", "previous_response_not_found");
@@ -38,11 +43,7 @@ export function checkResponses(body: JsonObject, rules: ModelRules, strict: bool
     if ((listOf(body["include"]) ?? []).includes("reasoning.encrypted_content"))
       refuse("Encrypted content is not supported with this model.", "include");
     for (const key of Object.keys(isObject(body["reasoning"]) ? body["reasoning"] : {}))
-      refuse(
-        `Unsupported parameter: 'reasoning.${key}' is not supported with this model.`,
-        `reasoning.${key}`,
-        "unsupported_parameter",
-      );
+      refuse(`Unsupported parameter: 'reasoning.${key}' is not supported with this model.`, `reasoning.${key}`, "unsupported_parameter");
   }
   checkTools(body["tools"], false);
   const input = body["input"];
@@ -51,7 +52,11 @@ export function checkResponses(body: JsonObject, rules: ModelRules, strict: bool
   const items = listOf(input);
   if (!items) return wrongType("input", "one of an array of objects or string", kindOf(input));
   if (items.length === 0)
-    refuse("Invalid 'input': empty array. Expected an array with minimum length 1, but got an empty array instead.", "input", "empty_array");
+    refuse(
+      "Invalid 'input': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+      "input",
+      "empty_array",
+    );
   for (const [i, item] of items.entries()) checkItem(item, `input[${i}]`, strict);
   checkPairs(items as readonly JsonObject[]);
   return checkReasoning(items as readonly JsonObject[], body, remembered);
@@ -59,7 +64,7 @@ export function checkResponses(body: JsonObject, rules: ModelRules, strict: bool
 
 const typeOf = (item: JsonObject): string => String(item["type"] ?? "message");
 
-function checkItem(item: Json, at: string, strict: boolean): void {
+function checkItem(item: Json, at: string, strict: boolean): undefined {
   if (!isObject(item)) return wrongType(at, "an object", kindOf(item));
   const type = typeOf(item);
   const fields = FIELDS[type];
@@ -86,7 +91,7 @@ function checkItem(item: Json, at: string, strict: boolean): void {
   }
 }
 
-function checkMessage(item: JsonObject, at: string): void {
+function checkMessage(item: JsonObject, at: string): undefined {
   const roles = ["assistant", "system", "developer", "user"];
   const role = item["role"];
   if (!isString(role) || !roles.includes(role)) return wrongValue(at, role, roles);
@@ -94,15 +99,15 @@ function checkMessage(item: JsonObject, at: string): void {
   return checkContent(item["content"], `${at}.content`, { text, image: "input_image", images: role !== "assistant", role });
 }
 
-function checkCallId(id: Json | undefined, at: string): void {
+function checkCallId(id: Json | undefined, at: string): undefined {
   if (!isString(id) || id === "") return missing(`${at}.call_id`);
   return tooLong(id, `${at}.call_id`, 64);
 }
 
-function checkPairs(items: readonly JsonObject[]): void {
+function checkPairs(items: readonly JsonObject[]): undefined {
   const open = new Set<string>();
   const seen = new Set<string>();
-  for (const [i, item] of items.entries()) {
+  for (const item of items) {
     const id = item["call_id"] as string;
     if (typeOf(item) === "function_call") {
       if (seen.has(id)) refuse(`Duplicate function call with call_id ${id}.`, "input");
@@ -110,7 +115,7 @@ function checkPairs(items: readonly JsonObject[]): void {
       open.add(id);
     } else if (typeOf(item) === "function_call_output") {
       if (!open.delete(id)) refuse(`No tool call found for function call output with call_id ${id}.`, "input");
-    } else if (open.size > 0 && item["role"] === "user" && items.slice(i).every((it) => !open.has(it["call_id"] as string))) break;
+    }
   }
   if (open.size > 0) refuse(`No tool output found for function call ${[...open][0]}.`, "input");
 }
@@ -119,7 +124,7 @@ const isOutput = (item: JsonObject | undefined): boolean =>
   item !== undefined && (typeOf(item) === "function_call" || item["role"] === "assistant" || typeOf(item) === "reasoning");
 
 /** Reasoning goes back whole, of the same model, and right before what it led to. Without an id that is checked by kind alone. */
-function checkReasoning(items: readonly JsonObject[], body: JsonObject, { following, modelOf }: Remembered): void {
+function checkReasoning(items: readonly JsonObject[], body: JsonObject, { following, modelOf }: Remembered): undefined {
   const ids = new Set(items.map((item) => item["id"]));
   for (const [rs, next] of following)
     if (ids.has(next) && !ids.has(rs)) {

@@ -6,7 +6,7 @@ import { schemaFault } from "./schema.ts";
 
 const MAX_TOOLS = 128;
 
-export function checkName(name: Json | undefined, at: string): void {
+export function checkName(name: Json | undefined, at: string): undefined {
   if (name === undefined) return missing(at);
   if (!isString(name)) return wrongType(at, "a string", kindOf(name));
   if (name === "")
@@ -21,7 +21,7 @@ export function checkName(name: Json | undefined, at: string): void {
   return undefined;
 }
 
-export function tooLong(text: string, at: string, max: number): void {
+export function tooLong(text: string, at: string, max: number): undefined {
   if (text.length > max)
     refuse(
       `Invalid '${at}': string too long. Expected a string with maximum length ${max}, but got a string with length ${text.length} instead.`,
@@ -31,11 +31,10 @@ export function tooLong(text: string, at: string, max: number): void {
 }
 
 /** `nested`: the function stands in its own object, as in Chat Completions. Two tools of one name are refused by convention. */
-export function checkTools(tools: Json | undefined, nested: boolean): void {
+export function checkTools(tools: Json | undefined, nested: boolean): undefined {
   if (tools === undefined) return;
   const list = listOf(tools) ?? wrongType("tools", "an array of objects", kindOf(tools));
-  if (list.length === 0 && nested)
-    refuse("[] is too short - 'tools'", "tools");
+  if (list.length === 0 && nested) refuse("[] is too short - 'tools'", "tools");
   if (list.length > MAX_TOOLS)
     refuse(
       `Invalid 'tools': array too long. Expected an array with maximum length ${MAX_TOOLS}, but got an array with length ${list.length} instead.`,
@@ -60,9 +59,10 @@ export function checkTools(tools: Json | undefined, nested: boolean): void {
   }
 }
 
-function checkFunction(fn: JsonObject, at: string): void {
+function checkFunction(fn: JsonObject, at: string): undefined {
   checkName(fn["name"], `${at}.name`);
-  if (fn["description"] !== undefined && !isString(fn["description"])) wrongType(`${at}.description`, "a string", kindOf(fn["description"]));
+  if (fn["description"] !== undefined && !isString(fn["description"]))
+    wrongType(`${at}.description`, "a string", kindOf(fn["description"]));
   const fault = fn["parameters"] === undefined ? undefined : schemaFault(fn["parameters"]);
   if (fault) refuse(`Invalid schema for function '${fn["name"] as string}': ${fault}`, `${at}.parameters`, "invalid_function_parameters");
 }
