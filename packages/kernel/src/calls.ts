@@ -40,8 +40,8 @@ export async function decide(env: StageEnv, call: ToolCallPart): Promise<Prepare
   const proposals = verdicts.filter((v) => v.input !== undefined);
   if (proposals.length > 0 && verdicts[0]?.say !== "deny") {
     const input = frozen(proposals[0]!.input!);
-    const differ = proposals.some((p) => JSON.stringify(p.input) !== JSON.stringify(input));
-    if (differ) return fail("Two gates want to change the arguments in different ways.");
+    const same = (p: Judged): boolean => JSON.stringify(p.input) === JSON.stringify(input);
+    if (!proposals.every(same)) return fail("Two gates want to change the arguments in different ways.");
     prepared = await prepare(env, entry, { ...call, input });
     if (typeof prepared === "string") return fail(`plugin "${proposals[0]!.by}" changed the arguments to something unusable. ${prepared}`);
     verdicts = await gate(env, subjectOf(prepared), prepared.effects); // what is judged last is what runs
@@ -54,10 +54,9 @@ export async function decide(env: StageEnv, call: ToolCallPart): Promise<Prepare
 
 async function decision(env: StageEnv, call: ToolCallPart, effects: readonly Effect[], verdict: Judged): Promise<Decision> {
   const { callId, tool } = call;
-  const by = verdict.by ?? "kernel";
   const rule = verdict.rule ? { rule: verdict.rule } : {};
-  if (verdict.say === "deny") return { callId, tool, say: "deny", by, why: `Denied: ${verdict.why}`, ...rule };
-  if (verdict.say === "allow") return { callId, tool, say: "allow", by, ...rule };
+  if (verdict.say === "deny") return { callId, tool, say: "deny", by: verdict.by!, why: `Denied: ${verdict.why}`, ...rule };
+  if (verdict.say === "allow") return { callId, tool, say: "allow", by: verdict.by!, ...rule };
   if (verdict.say === "nothing" && effects.length === 0) return { callId, tool, say: "allow", by: "kernel", rule: "touches nothing" };
   const why = verdict.say === "ask" ? verdict.why : "no rule covers this call";
   const from = verdict.say === "ask" && verdict.by ? { by: verdict.by } : {};

@@ -1,4 +1,5 @@
 /** What a host hands out as capabilities, so that a test, a remote workspace or a sandbox can stand in. Paths are absolute. */
+import type { Usage } from "./protocol.ts";
 
 /** Consent and least privilege of what is handed out; not a sandbox. */
 export const CAPABILITIES = ["fs", "process", "session"] as const;
@@ -57,8 +58,11 @@ export interface Processes {
   run(options: ProcessOptions): Promise<ProcessResult>;
 }
 
+export type ModelCost = { provider: string; model: string; calls: number; usage: Required<Usage>; usd?: number };
 /** What a command may ask of its session beyond its own result. */
 export interface SessionPort {
   /** Everything the model would see now, by place. Sizes are characters of JSON. */
   window(): { parts: readonly { label: string; size: number }[]; limit: number };
+  /** USD so far, without the models of `unpriced`; milliseconds spent waiting for models. */
+  cost(): { usd: number; unpriced: readonly string[]; models: readonly ModelCost[]; apiMs: number };
 }

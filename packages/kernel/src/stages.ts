@@ -44,9 +44,8 @@ function contextFor(env: StageEnv, e: Entry, scope: CallScope): CallContext {
     };
   const state = env.stateOf(e.plugin);
   const { plugin, options } = e;
-  const { now, id } = env;
   return {
-    ...{ plugin, options, now, id, signal: scope.signal, session: env.view(), turn: env.turn() },
+    ...{ plugin, options, now: env.now, id: env.id, signal: scope.signal, session: env.view(), turn: env.turn() },
     log: (text) => env.log(e.plugin, text),
     state: { get: alive((k: string) => state.get(k)), set: alive((k: string, v: unknown) => void state.set(k, v)) },
     use: alive((token: { id: string }) => env.registry.use(token)) as CallContext["use"],

@@ -144,6 +144,8 @@ function rowOf(e: RuntimeEvent): TableRow | undefined {
     }
     case "message.voided":
       return row("void", "", "voided", e.why);
+    case "prefix.broken":
+      return row("prefix", "", "broken", `${e.cause}: about ${thousands(e.tokens)} tokens paid for anew`);
     case "history.dropped":
       return row("history", "", "dropped", `${count(e.ids.length, "message")}: ${e.why}`);
     case "message.added":

@@ -3,4 +3,5 @@ export { type ExplainOptions, explain, explainData, type TurnTable } from "./exp
 export { Manifest, type ManifestInput } from "./manifest.ts";
 export { type Started, type StartOptions, startPlugins } from "./plugins/start.ts";
 export { createRuntime } from "./runtime.ts";
+export type { Cost } from "./session/cost.ts";
 export * from "./types.ts";

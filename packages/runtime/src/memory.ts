@@ -1,19 +1,20 @@
 /** A host without a machine behind it: clock, ids, files, processes and storage in memory, for tests and for embedders who keep nothing. */
 import type { FileStat, FileSystem, ProcessOptions, ProcessResult } from "@heddle/kernel";
 import type { Storage } from "@heddle/sessions";
-import type { Host } from "./types.ts";
+import type { Host, Timers } from "./types.ts";
 
 export type MemoryHostOptions = {
   /** Text by absolute path. Folders come with the files in them. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
   /** Symlinks: where from, where to; both absolute. */
   readonly links?: Readonly<Record<string, string>>;
-  /** Milliseconds since the epoch at the start. The clock stands still but for `advance`. Default 2026-01-01. */
+  /** Milliseconds since the epoch at the start. The clock stands still but for `advance` and waits, which are over at once. Default 2026-01-01. */
   readonly at?: number;
   /** What a process does. Default: no such command. */
   readonly run?: (o: ProcessOptions) => Partial<ProcessResult> | Promise<Partial<ProcessResult>>;
 };
 export type MemoryHost = Host & {
+  readonly timers: Timers;
   /** What a workspace holds. */
   readonly files: Map<string, Uint8Array>;
   /** What the storage holds: session logs and the debug log. */
@@ -23,17 +24,31 @@ export type MemoryHost = Host & {
   /** Text of a file of the workspace. */
   text(path: string): string | undefined;
   write(path: string, text: string): void;
+  /** Moves the clock on; alarms that fall due go off. */
   advance(ms: number): void;
   /** From now on appending throws an error of this code; undefined mends it. */
   failAppends(code: string | undefined): void;
 };
 
 const START = Date.UTC(2026, 0, 1);
+const { setImmediate: nextRound } = globalThis; // a test may put fake timers in its place
 
 export function memoryHost(o: MemoryHostOptions = {}): MemoryHost {
   let now = o.at ?? START;
   let made = 0;
   const clock = { now: () => now };
+  const alarms = new Set<{ readonly at: number; readonly fn: () => void }>();
+  const advance = (ms: number): void => {
+    const end = now + ms;
+    for (;;) {
+      const [next] = [...alarms].filter((a) => a.at <= end).sort((a, b) => a.at - b.at);
+      if (!next) break;
+      alarms.delete(next);
+      now = Math.max(now, next.at);
+      next.fn();
+    }
+    now = end;
+  };
   const disk = new MemoryDisk(clock.now, o.files ?? {}, o.links ?? {});
   const storage = new MemoryStorage(clock.now);
   const ran: ProcessOptions[] = [];
@@ -61,8 +76,18 @@ export function memoryHost(o: MemoryHostOptions = {}): MemoryHost {
       return bytes && new TextDecoder().decode(bytes);
     },
     write: (path, text) => disk.put(path, new TextEncoder().encode(text)),
-    advance(ms) {
-      now += ms;
+    advance,
+    timers: {
+      random: () => 0.5,
+      alarm(ms, fn) {
+        const alarm = { at: now + ms, fn };
+        alarms.add(alarm);
+        return () => alarms.delete(alarm);
+      },
+      async sleep(ms, signal) {
+        await new Promise((resolve) => nextRound(resolve)); // so that whoever watches may abort it
+        if (!signal.aborted) advance(ms);
+      },
     },
     failAppends(code) {
       storage.failure = code;

@@ -2,10 +2,11 @@
 import { createLog, openLog as openLogOf, type SessionLog, SessionLogError } from "@heddle/sessions";
 import { textOfError } from "./plugins/problem.ts";
 import { startPlugins } from "./plugins/start.ts";
+import { timersOf, withRecovery } from "./recovery/index.ts";
 import { Catalog } from "./session/catalog.ts";
 import { DebugLog } from "./session/debug-log.ts";
 import { Engine, type SessionDeps, type SessionStart } from "./session/engine.ts";
-import { type OpenOptions, type Problem, type Runtime, type RuntimeOptions, type Session, SessionError } from "./types.ts";
+import { type OpenOptions, type Problem, type Runtime, type RuntimeOptions, SessionError } from "./types.ts";
 
 /** Rejects only when an essential plugin does not start; every other problem is in `problems`. */
 export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
@@ -14,20 +15,26 @@ export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
   const started = await startPlugins(o.plugins, { host, ...(o.withoutTools ? { withoutTools: o.withoutTools } : {}) });
   const debug = await DebugLog.open(host, o.stateDir);
   for (const problem of started.problems) debug.write(problem.plugin, problem.message);
-  const catalog = new Catalog(started.registry);
-  const sessions = new Set<Session>();
+  const { registry, forget } = withRecovery(started.registry, host.timers ?? timersOf(), o.recovery, (id, broke) => {
+    for (const session of sessions) if (session.id === id) session.prefixBroke(broke);
+  });
+  const catalog = new Catalog(registry);
+  const sessions = new Set<Engine>();
   let disposed: Promise<readonly Problem[]> | undefined;
 
   const deps = (openLog: SessionDeps["openLog"]): SessionDeps => ({
     host,
-    registry: started.registry,
+    registry,
     catalog,
     watch: started.roots.size > 0 ? host.watchdog?.watch : undefined,
     debug,
     openLog,
-    onDispose: (session) => sessions.delete(session),
+    onDispose(session) {
+      sessions.delete(session);
+      forget(session.id);
+    },
   });
-  const opened = (start: SessionStart, openLog: SessionDeps["openLog"]): Session => {
+  const opened = (start: SessionStart, openLog: SessionDeps["openLog"]): Engine => {
     const session = new Engine(start, deps(openLog));
     sessions.add(session);
     return session;
@@ -62,6 +69,7 @@ export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
         effort: recovered.effort ?? fresh.effort,
         permissionMode: recovered.permissionMode ?? fresh.permissionMode,
         pending: recovered.pending,
+        spent: recovered.spent,
         notices,
       };
       return opened(start, (onFailure): SessionLog => {
@@ -97,6 +105,7 @@ function startOf(o: RuntimeOptions, options: OpenOptions, cwd: string, id: strin
     prefix: undefined,
     pending: [],
     notices: [],
+    spent: [],
   };
 }
 

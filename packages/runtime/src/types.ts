@@ -14,6 +14,7 @@ import type {
 } from "@heddle/kernel";
 import type { Storage } from "@heddle/sessions";
 import type { RecoveryOptions } from "./recovery/settings.ts";
+import type { Cost } from "./session/cost.ts";
 
 export type { RecoveryOptions };
 
@@ -150,6 +151,8 @@ export type Session = {
   readonly model: string;
   readonly permissionMode: string;
   readonly busy: boolean;
+  /** So far, also before a resume. */
+  readonly cost: Cost;
   /** What was wrong with a log that was resumed, and how it was mended; or why nothing is kept. */
   readonly notices: readonly string[];
   /** Typed before the process ended and never part of a turn; for the person to send again or forget. */

@@ -93,6 +93,7 @@ describe("prefix watch", () => {
       { messages: [message("a"), b, c], prefix: { ...prefix }, tools: [...tools] },
       undefined,
     ],
+    ["a new conversation is none", { messages: [a, b] }, { messages: [c] }, undefined],
     ["another model", {}, { model: "n" }, "the model changed from m to n"],
     ["a tool more", {}, { tools: [...tools, { name: "Late", description: "", schema: {} }] }, "the tools changed: added Late"],
     ["another system prompt", {}, { prefix: { system: [], context: [] } }, "the system prompt or the project's context was built anew"],

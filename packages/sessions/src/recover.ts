@@ -1,5 +1,5 @@
 /** From what a log holds to the session it stands for. Pure. */
-import type { Effort, Input, Message, Prefix } from "@heddle/kernel/protocol";
+import type { Effort, EventType, Input, Message, Prefix, RuntimeEvent } from "@heddle/kernel/protocol";
 import type { LogLine } from "./lines.ts";
 import { mend } from "./mend.ts";
 import { isEvent, type LogContents } from "./read.ts";
@@ -15,9 +15,13 @@ export type Recovered = {
   readonly effort: Effort | undefined;
   readonly permissionMode: string | undefined;
   readonly pending: readonly Input[];
+  /** The events that tell what the session has cost so far, also before a clear. */
+  readonly spent: readonly RuntimeEvent[];
   readonly notices: readonly string[];
   readonly append: readonly LogLine[];
 };
+
+const COSTS: readonly EventType[] = ["model.requested", "model.retry", "model.replied"];
 
 export function recover(contents: LogContents): Recovered {
   let history: Message[] = [];
@@ -48,7 +52,8 @@ export function recover(contents: LogContents): Recovered {
   ];
   const pending = waiting.map((w) => w.input);
   const notices = noticesOf(contents, mended, pending);
-  return { messages: mended.messages, prefix, model, effort, permissionMode, pending, notices, append };
+  const spent = contents.lines.filter((line): line is RuntimeEvent => isEvent(line) && COSTS.includes(line.type));
+  return { messages: mended.messages, prefix, model, effort, permissionMode, pending, spent, notices, append };
 }
 
 /** What waited and was never taken; and the input of a turn that had not put it into the history when the process died. */

@@ -25,6 +25,7 @@ describe("recovering a session", () => {
       effort: "high",
       permissionMode: "plan",
       pending: [],
+      spent: [],
       notices: [],
       append: [],
     });
@@ -33,6 +34,20 @@ describe("recovering a session", () => {
   it("begins anew at the last clear, and keeps what was set before it", () => {
     const r = from(built, added(user("u1")), changed({ model: "big" }), changed({ clear: true }), added(user("u2")));
     expect([ids(r.messages), r.prefix, r.model]).toEqual([["u2"], undefined, "big"]);
+  });
+
+  it("leaves out what was dropped, and reads what only tells of a model call", () => {
+    const event = (body: object): LogLine => ({ ...body, at: 1, turn: "t", step: 0 }) as LogLine;
+    const r = from(
+      added(user("u1")),
+      event({ type: "model.retry", cause: "overloaded", attempt: 1, of: 6, waitMs: 500, message: "busy", model: "fake/small" }),
+      event({ type: "message.voided", id: "a1", why: "busy" }),
+      event({ type: "prefix.broken", cause: "the model changed", tokens: 10 }),
+      added(assistant("a1")),
+      event({ type: "history.dropped", ids: ["u1", "a1"], why: "refused" }),
+      added(user("u2")),
+    );
+    expect([ids(r.messages), r.notices]).toEqual([["u2"], []]);
   });
 
   it("gives calls that were running when the process died a result, and writes it down", () => {

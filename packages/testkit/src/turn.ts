@@ -143,9 +143,17 @@ const soon = (): Promise<void> => new Promise((resolve) => nextRound(resolve));
 
 /** Leaves the disk of a real host alone. */
 function withOwnStorage(host: Host): Host {
-  const { fs, processes, watchdog } = host;
+  const { fs, processes, watchdog, timers } = host;
   const { storage } = memoryHost();
-  return { now: () => host.now(), id: (kind) => host.id(kind), fs, processes, storage, ...(watchdog ? { watchdog } : {}) };
+  return {
+    now: () => host.now(),
+    id: (kind) => host.id(kind),
+    fs,
+    processes,
+    storage,
+    ...(watchdog ? { watchdog } : {}),
+    ...(timers ? { timers } : {}),
+  };
 }
 
 /** A session log of these messages; gives its id. */

@@ -171,7 +171,7 @@ describe("plugins of a test", () => {
 describe("scriptedModel", () => {
   it("plays every fault", async () => {
     const outcome = async (reply: Reply): Promise<string> => {
-      const ran = await runTurnWith({ replies: [reply] });
+      const ran = await runTurnWith({ replies: [reply, reply], recovery: { retries: 0 } });
       return ran.outcome.kind === "failed" ? ran.outcome.fault.message : ran.outcome.kind;
     };
     expect(await outcome({ throws: "boom" })).toBe('plugin "script" (providers "script") threw: boom');

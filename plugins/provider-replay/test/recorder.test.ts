@@ -77,13 +77,13 @@ describe("the recorder", () => {
 
   it("gives another session of the same run a tape of its own", async () => {
     const host = testHost();
-    const runtime = await startWith(under({ record: "t.jsonl" }, { host, replies: [END, [{ type: "stop", stop: "refusal" }]] }));
+    const runtime = await startWith(under({ record: "t.jsonl" }, { host, replies: [END, "Other"] }));
     await (await runtime.open()).run();
     const sub = await runtime.open();
     await sub.run();
     expect([host.text("/w/t.jsonl"), host.text(`/w/t.jsonl.${sub.session.id}`)]).toEqual([
       '{"text":"Done\\n— 😀"}\n',
-      '{"stop":"refusal"}\n',
+      '{"text":"Other"}\n',
     ]);
   });
 

@@ -1,4 +1,5 @@
 /** The host of Node: the machine's clock, disk and processes. */
+import { timersOf } from "../recovery/timers.ts";
 import type { Host } from "../types.ts";
 import { nodeFiles } from "./files.ts";
 import { idMaker } from "./ids.ts";
@@ -17,6 +18,7 @@ export function nodeHost(o: NodeHostOptions = {}): Host {
     fs: nodeFiles(),
     processes: nodeProcesses(o),
     storage: nodeStorage(),
+    timers: timersOf(() => Math.random()),
     ...(o.watchdog === null ? {} : { watchdog: nodeWatchdog(o.watchdog) }),
   };
 }

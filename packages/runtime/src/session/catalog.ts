@@ -1,5 +1,15 @@
 /** What a registry offers, in the words of a request and of a list: tools for the model, names for a person, who serves a model. */
-import { type Fault, type Json, type Listed, type ModelInfo, type PointId, type Registry, type ToolSpec, z } from "@heddle/kernel";
+import {
+  describe,
+  type Fault,
+  type Json,
+  type Listed,
+  type ModelInfo,
+  type PointId,
+  type Registry,
+  type ToolSpec,
+  z,
+} from "@heddle/kernel";
 
 /** Tokens, where the provider does not know. */
 const DEFAULT_WINDOW = 200_000;
@@ -9,7 +19,7 @@ export type Target = { readonly provider: string; readonly model: string };
 export class Catalog {
   readonly #registry: Registry;
   #tools: readonly ToolSpec[] | undefined;
-  /** Of tools whose schema cannot be made: the model never hears of those. Complete once `tools` was read. */
+  /** Of tools whose schema cannot be made, which the model never hears of, and of providers that cannot tell of their models. It grows. */
   readonly faults: Fault[] = [];
 
   constructor(registry: Registry) {
@@ -43,14 +53,17 @@ export class Catalog {
     const named = slash > 0 ? name.slice(0, slash) : "";
     return this.#registry.find("providers", named) ? { provider: named, model: name.slice(slash + 1) } : { provider: usual, model: name };
   }
-  /** What the provider says of its model; it is foreign, so what it says is checked, and a failure counts as not knowing. */
+  /** What the provider says of its model. A failure counts as not knowing, and is a fault the first time. */
   info({ provider, model }: Target): ModelInfo {
+    const entry = this.#registry.find("providers", provider);
     try {
-      const it = this.#registry.find("providers", provider)?.it;
-      const window = it?.window?.(model);
+      const window = entry?.it.window?.(model);
       const known = typeof window === "number" && window > 0 ? { window } : {};
-      return { id: model, ...known, ...it?.info?.(model) };
-    } catch {
+      return { id: model, ...known, ...entry?.it.info?.(model) };
+    } catch (error) {
+      const who = { plugin: entry!.plugin, point: "providers" as const, name: entry!.name };
+      const message = `${describe(who)} threw: ${error instanceof Error ? error.message : String(error)}`;
+      if (!this.faults.some((f) => f.message === message)) this.faults.push({ code: "plugin-threw", who, message });
       return { id: model };
     }
   }

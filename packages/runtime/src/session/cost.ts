@@ -1,14 +1,6 @@
 /** What a session has cost, by model: added up from its events, so that a resumed session counts what it cost before. */
-import type { ModelInfo, RuntimeEvent, Usage } from "@heddle/kernel";
+import type { ModelCost, ModelInfo, RuntimeEvent, Usage } from "@heddle/kernel";
 
-/** `usd` is absent where no price is known. `calls` counts replies. */
-export type ModelCost = {
-  readonly provider: string;
-  readonly model: string;
-  readonly calls: number;
-  readonly usage: Required<Usage>;
-  readonly usd?: number;
-};
 /** `usd` leaves out models without a price; `unpriced` names those. `apiMs` is the time spent waiting for models. */
 export type Cost = {
   readonly usd: number;

@@ -23,10 +23,12 @@ import { textOfError } from "../plugins/problem.ts";
 import { type Host, type Session, SessionError, type TurnResult } from "../types.ts";
 import { Asks, nobody } from "./asks.ts";
 import type { Catalog } from "./catalog.ts";
+import { type Cost, CostMeter } from "./cost.ts";
 import type { DebugLog } from "./debug-log.ts";
 import { dryRun } from "./dry.ts";
 import { Fanout, type Listener } from "./fanout.ts";
 import { Inputs, inputOf, type Waiting } from "./inputs.ts";
+import type { PrefixBreak } from "./prefix-watch.ts";
 import { Tally } from "./tally.ts";
 import { windowOf } from "./window.ts";
 
@@ -45,6 +47,8 @@ export type SessionStart = {
   readonly prefix: Prefix | undefined;
   readonly pending: readonly Input[];
   readonly notices: readonly string[];
+  /** What a resumed session has cost before. */
+  readonly spent: readonly RuntimeEvent[];
 };
 export type SessionDeps = {
   readonly host: Host;
@@ -54,14 +58,21 @@ export type SessionDeps = {
   readonly debug: DebugLog;
   /** `onFailure` tells the session that its log cannot be written any more. Null keeps nothing. */
   readonly openLog: (onFailure: (message: string) => void) => SessionLog | null;
-  readonly onDispose: (session: Session) => void;
+  readonly onDispose: (session: Engine) => void;
 };
 
 /** Turns in a row that may be submitted by the turn before them. */
 const MAX_BY_ITSELF = 25;
 const { setTimeout: later } = globalThis; // a test may put fake timers in its place
 
-type Running = { readonly id: string; readonly controller: AbortController; readonly tally: Tally; readonly from: Waiting; step: number };
+type Running = {
+  readonly id: string;
+  readonly controller: AbortController;
+  readonly tally: Tally;
+  readonly from: Waiting;
+  readonly behind: number;
+  step: number;
+};
 
 export class Engine implements Session {
   readonly id: string;
@@ -74,6 +85,7 @@ export class Engine implements Session {
   readonly #fanout: Fanout;
   readonly #breaker = new Breaker();
   readonly #sizes = new WeakMap<object, number>();
+  readonly #meter: CostMeter;
   readonly #states = new Map<PluginId, Map<string, unknown>>();
   readonly #notices: string[];
   readonly #onIdle: (() => void)[] = [];
@@ -87,7 +99,7 @@ export class Engine implements Session {
   #ended: Promise<unknown> = Promise.resolve();
   #disposed: Promise<void> | undefined;
   #unsaid: string | undefined;
-  #toldOfTools = false;
+  #told = 0;
   /** The id of an input that a turn has submitted and that has not begun yet. */
   #byItself: string | undefined;
   #inARow = 0;
@@ -106,6 +118,8 @@ export class Engine implements Session {
     this.#log = deps.openLog((message) => {
       this.#unsaid = message;
     });
+    this.#meter = new CostMeter((provider, model) => deps.catalog.info({ provider, model }));
+    for (const event of start.spent) this.#meter.take(event);
     this.#inputs = new Inputs((line) => this.#write(line), deps.host.now);
     this.#fanout = new Fanout((error) => {
       const message = `a subscriber of the session threw: ${textOfError(error)}; its events go on`;
@@ -125,6 +139,13 @@ export class Engine implements Session {
   }
   get permissionMode(): string {
     return this.#permissionMode;
+  }
+  get cost(): Cost {
+    return this.#meter.cost;
+  }
+  /** From the watch of the request: it is paid for anew. */
+  prefixBroke({ cause, tokens }: PrefixBreak): void {
+    this.#emit({ type: "prefix.broken", cause, tokens });
   }
   get busy(): boolean {
     return this.#running !== undefined || this.#inputs.size > 0;
@@ -199,7 +220,8 @@ export class Engine implements Session {
   #begin(from: Waiting): void {
     this.#inARow = from.id === this.#byItself ? this.#inARow + 1 : 0;
     this.#byItself = undefined;
-    const turn: Running = { id: this.#deps.host.id("turn"), controller: new AbortController(), tally: new Tally(), from, step: 0 };
+    const behind = this.#history.length;
+    const turn: Running = { id: this.#deps.host.id("turn"), controller: new AbortController(), tally: new Tally(), from, behind, step: 0 };
     this.#running = turn;
     this.#ended = this.#run(turn).then((result) => {
       this.#running = undefined;
@@ -213,8 +235,7 @@ export class Engine implements Session {
     try {
       const { maxSteps } = this.#start;
       const env = this.#env();
-      for (const fault of this.#toldOfTools ? [] : this.#deps.catalog.faults) this.#emit({ type: "fault", fault });
-      this.#toldOfTools = true;
+      this.#tellFaults();
       const events = runTurn(env, {
         turn: turn.id,
         input: turn.from.input,
@@ -225,6 +246,7 @@ export class Engine implements Session {
         ...(maxSteps === undefined ? {} : { limits: { steps: maxSteps } }),
       });
       while (!(await events.next()).done);
+      this.#tellFaults();
     } catch (error) {
       const message = `kernel bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
       const fault = { code: "kernel-bug" as const, message };
@@ -233,6 +255,12 @@ export class Engine implements Session {
       this.#emit({ type: "turn.ended", outcome: { kind: "failed", fault }, steps: turn.step });
     }
     return turn.tally.result(turn.id, now() - started);
+  }
+  /** What the catalog has found since the last time. */
+  #tellFaults(): void {
+    const { faults } = this.#deps.catalog;
+    for (const fault of faults.slice(this.#told)) this.#emit({ type: "fault", fault });
+    this.#told = faults.length;
   }
   #after(turn: Running, result: TurnResult): void {
     this.#inputs.release();
@@ -265,7 +293,7 @@ export class Engine implements Session {
     const session = this.#start;
     const self = this;
     const target = (model = this.#model) => catalog.target(session.provider, model);
-    const port: SessionPort = { window: () => windowOf(catalog, target(), this.#prefix, this.#history) };
+    const port: SessionPort = { window: () => windowOf(catalog, target(), this.#prefix, this.#history), cost: () => this.#meter.cost };
     return {
       registry,
       breaker: this.#breaker,
@@ -316,6 +344,7 @@ export class Engine implements Session {
   /** Log first, then this session's own state, then everyone else. */
   #record(event: RuntimeEvent): void {
     const turn = event.turn !== null && event.turn === this.#running?.id ? this.#running : undefined;
+    if (turn && event.type === "turn.ended" && event.outcome.kind === "refused") this.#dropTurn(turn);
     if (isKept(event)) {
       const { from } = turn ?? {};
       const taken = event.type === "turn.started" && from?.logged;
@@ -325,12 +354,19 @@ export class Engine implements Session {
       turn.step = event.step;
       turn.tally.take(event);
     }
+    this.#meter.take(event);
     if (event.type === "message.added") this.#history.push(event.message);
+    else if (event.type === "history.dropped") this.#history = this.#history.filter((m) => !event.ids.includes(m.id));
     else if (event.type === "prefix.built") this.#prefix = event.prefix;
     else if (event.type === "session.changed") this.#change(event.change);
     else if (event.type === "turn.phase" && event.from === "context" && event.to === "sampling") this.#inputs.arrived();
     this.#fanout.push(event);
     this.#sayLost();
+  }
+  /** What was refused once would be refused with every later request too. */
+  #dropTurn(turn: Running): void {
+    const ids = this.#history.slice(turn.behind).flatMap((m) => (m.role === "system" ? [] : [m.id]));
+    if (ids.length > 0) this.#emit({ type: "history.dropped", ids, why: "the model refused this turn" });
   }
   #change(change: SessionChange): void {
     this.#model = change.model ?? this.#model;

@@ -22,7 +22,8 @@ export class PrefixWatch {
     if (request.prefix !== before.prefix && JSON.stringify(request.prefix) !== JSON.stringify(before.prefix))
       return broken("the system prompt or the project's context was built anew", whole());
     const at = before.messages.findIndex((m, i) => m !== request.messages[i] && !same(m, request.messages[i]));
-    if (at < 0) return undefined;
+    const known = new Set(at === 0 ? before.messages.map((m) => m.id) : []);
+    if (at < 0 || (at === 0 && !request.messages.some((m) => known.has(m.id)))) return undefined; // grown, or a new conversation
     const lost = before.messages.slice(at);
     const cause =
       request.messages[at] === undefined || request.messages.length < before.messages.length

@@ -1,0 +1,30 @@
+/** /cost: what the session has cost so far, by model. */
+import { type Command, SESSION } from "@heddle/kernel/plugin";
+
+const HEAD = ["model", "calls", "input", "cache read", "cache write", "output", "USD"];
+
+export const cost: Command = {
+  name: "cost",
+  kind: "local",
+  summary: "Shows what the session has cost",
+  run(_args, ctx) {
+    const { usd, unpriced, models, apiMs } = ctx.capability(SESSION).cost();
+    if (models.length === 0) return { kind: "handled", show: "No model has been called yet." };
+    const rows = models.map((m) => {
+      const { input, cacheRead, cacheWrite, output } = m.usage;
+      const numbers = [m.calls, input, cacheRead, cacheWrite, output].map((n) => n.toLocaleString("en-US"));
+      return [`${m.provider}/${m.model}`, ...numbers, m.usd === undefined ? "?" : dollars(m.usd)];
+    });
+    const widths = HEAD.map((_, i) => Math.max(...[HEAD, ...rows].map((row) => row[i]!.length)));
+    const line = (row: readonly string[]): string =>
+      row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join("  ");
+    const known = unpriced.length === models.length ? "Cost not known" : `$${dollars(usd)}`;
+    const tail =
+      unpriced.length > 0 ? ["", `No price is known of ${unpriced.join(", ")}: "models" of the provider's options takes one.`] : [];
+    const head = `${known} · ${(apiMs / 1000).toFixed(1)} s of waiting for models`;
+    return { kind: "handled", show: [head, "", line(HEAD), ...rows.map(line), ...tail].join("\n") };
+  },
+};
+
+/** Small sums are not rounded to nothing. */
+const dollars = (usd: number): string => usd.toFixed(usd < 1 ? 4 : 2);

@@ -1,0 +1,78 @@
+/** Puts recovery around every provider of a registry. The kernel knows nothing of it. */
+import { type Entry, POINT_IDS, type Provider, Registry } from "@heddle/kernel";
+import type { PrefixBreak } from "../session/prefix-watch.ts";
+import type { Timers } from "../types.ts";
+import { Budget } from "./budget.ts";
+import { contextOf } from "./context.ts";
+import { Recovery } from "./provider.ts";
+import { type RecoveryOptions, type RecoverySettings, settingsOf } from "./settings.ts";
+import { SessionMemory, type Target, TurnMemory } from "./turn.ts";
+
+export type { RecoveryOptions } from "./settings.ts";
+export { timersOf } from "./timers.ts";
+
+export type Recovered = {
+  readonly registry: Registry;
+  /** The session is over: nothing of it needs to be remembered. */
+  forget(session: string): void;
+};
+
+export type OnBreak = (session: string, broke: PrefixBreak) => void;
+
+/** A registry whose providers ask again. Names, order and everything else are those of `registry`. */
+export function withRecovery(registry: Registry, timers: Timers, options?: RecoveryOptions, onBreak: OnBreak = () => {}): Recovered {
+  const settings = settingsOf(options);
+  const sessions = new Map<string, SessionMemory>();
+  const providers = registry.all("providers");
+  const capabilities = [...new Set(providers.flatMap((e) => e.capabilities))];
+  const memoryOf = (session: string): SessionMemory => {
+    const known = sessions.get(session);
+    if (known) return known;
+    const made = new SessionMemory();
+    sessions.set(session, made);
+    return made;
+  };
+  const wrap = (entry: Entry<"providers">): Entry<"providers"> => {
+    const { it } = entry;
+    const aliases = (it as { readonly aliases?: readonly string[] }).aliases;
+    const provider: Provider = {
+      name: it.name,
+      ...(aliases ? { aliases } : {}),
+      stream(request, ctx) {
+        const memory = memoryOf(ctx.session.id);
+        const broke = memory.watch.see(request);
+        if (broke) onBreak(ctx.session.id, broke);
+        const turn = memory.turn(ctx.turn.id, () => {
+          const budget = new Budget(settings, ctx.session.headless, () => timers.random());
+          return new TurnMemory(budget, fallbacksOf(registry, entry, settings));
+        });
+        return new Recovery({ settings, timers, memory, turn }, entry, request, ctx).stream();
+      },
+      ...(it.encode ? { encode: (request) => it.encode!(request) } : {}),
+      ...(it.window ? { window: (model) => it.window!(model) } : {}),
+      ...(it.info ? { info: (model) => it.info!(model) } : {}),
+      ...(it.models ? { models: (ctx) => it.models!(contextOf(ctx, entry, entry, ctx.signal)) } : {}),
+    };
+    return Object.freeze({ ...entry, capabilities, it: provider });
+  };
+  return { registry: new Wrapped(registry, new Map(providers.map((e) => [e, wrap(e)]))), forget: (id) => void sessions.delete(id) };
+}
+
+/** `provider/model` where such a provider is there; else a model of `usual`. */
+function fallbacksOf(registry: Registry, usual: Entry<"providers">, { fallbackModels }: RecoverySettings): Target[] {
+  return fallbackModels.map((name) => {
+    const slash = name.indexOf("/");
+    const entry = slash > 0 ? registry.find("providers", name.slice(0, slash)) : undefined;
+    return entry ? { entry, model: name.slice(slash + 1) } : { entry: usual, model: name };
+  });
+}
+
+class Wrapped extends Registry {
+  readonly #inner: Registry;
+
+  constructor(inner: Registry, wrapped: ReadonlyMap<Entry, Entry>) {
+    super(POINT_IDS.flatMap((point): readonly Entry[] => inner.all(point)).map((e) => wrapped.get(e) ?? e));
+    this.#inner = inner;
+  }
+  override use: Registry["use"] = (token) => this.#inner.use(token);
+}

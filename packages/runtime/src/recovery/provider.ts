@@ -1,0 +1,247 @@
+/** A provider that does not give up at the first failure: what `stream` of the wrapped ones becomes. */
+import { type CallContext, type Entry, type ModelChunk, ModelError, type ModelFault, type ModelRequest } from "@heddle/kernel";
+import { prompts } from "../prompts.generated.ts";
+import type { Timers } from "../types.ts";
+import { Attempt, type StopChunk } from "./attempt.ts";
+import { isRetried, type Plan } from "./budget.ts";
+import { contextOf } from "./context.ts";
+import { NothingCame, pulse } from "./pulse.ts";
+import type { RecoverySettings } from "./settings.ts";
+import { sizeOf, slim, slimMore } from "./slim.ts";
+import type { SessionMemory, Target, TurnMemory } from "./turn.ts";
+
+export type Recovering = {
+  readonly settings: RecoverySettings;
+  readonly timers: Timers;
+  readonly memory: SessionMemory;
+  readonly turn: TurnMemory;
+};
+
+/** Tokens. */
+const GROWN_OUTPUT = 64_000;
+const LENGTHS = 3;
+const PAUSES = 10;
+const EMPTIES = 1;
+const REFUSALS = 1;
+/** In a row, before the next model is asked. */
+const OVERLOADS = 3;
+/** Until a reply that is asked for whole, which shows no sign of life before its end. */
+const WHOLE_MS = 300_000;
+/** The kernel counts the deadline of a provider from its last chunk, so a wait shows that it goes on. */
+const PING_MS = 30_000;
+
+type RetryChunk = Extract<ModelChunk, { type: "retry" }>;
+
+/** A stream without a stop chunk. When it is given up, the kernel says whose mistake that is. */
+class Unfinished extends ModelError {}
+
+export class Recovery {
+  readonly #o: Recovering;
+  readonly #ctx: CallContext;
+  readonly #first: Target;
+  #request: ModelRequest;
+  /** The next call asks for the reply as a whole. */
+  #whole = false;
+  #slimmed = false;
+
+  constructor(o: Recovering, entry: Entry<"providers">, request: ModelRequest, ctx: CallContext) {
+    this.#o = o;
+    this.#ctx = ctx;
+    this.#first = { entry, model: request.model };
+    this.#request = { ...request, messages: slim(request.messages, o.memory.slimmed) };
+  }
+  get #target(): Target {
+    return this.#o.turn.fallback ?? this.#first;
+  }
+
+  /** Throws the {@link ModelError} of the failure that was the last straw; ends at once, and silently, when the turn is aborted. */
+  async *stream(): AsyncGenerator<ModelChunk> {
+    const { turn } = this.#o;
+    const { signal } = this.#ctx;
+    const { debt, tooLong } = turn;
+    turn.debt = undefined;
+    if (tooLong && sizeOf(this.#request.messages) >= tooLong.size)
+      throw new ModelError(`${tooLong.message} Nothing more of it can be left out.`, tooLong.fault);
+    if (debt) yield* this.#wait(debt.fault, debt.message, debt);
+    for (let base = 0; !signal.aborted; ) {
+      const attempt = new Attempt(base);
+      let failure: { readonly error: unknown } | undefined;
+      try {
+        yield* this.#try(attempt);
+      } catch (error) {
+        failure = { error };
+      }
+      if (signal.aborted) return;
+      base = attempt.next;
+      const again = failure ? yield* this.#failed(attempt, failure.error) : yield* this.#ended(attempt, attempt.stop!);
+      if (!again) return;
+    }
+  }
+
+  async *#try(attempt: Attempt): AsyncGenerator<ModelChunk> {
+    const { settings, timers } = this.#o;
+    const { entry, model } = this.#target;
+    const { signal } = this.#ctx;
+    const own = new AbortController();
+    const ctx = contextOf(this.#ctx, this.#first.entry, entry, AbortSignal.any([signal, own.signal]));
+    const whole = this.#whole;
+    this.#whole = false;
+    const given = entry.it.deadlineMs;
+    const patience = (usual: number): number => (whole ? Math.max(WHOLE_MS, given ?? 0) : (given ?? usual));
+    const chunks = pulse<ModelChunk>({
+      items: entry.it.stream(this.#asked(entry, model, whole), ctx),
+      limits: { firstMs: patience(settings.firstByteMs), idleMs: patience(settings.idleMs), nothingMs: settings.nothingMs },
+      timers,
+      now: this.#ctx.now,
+      empty: (chunk) => chunk?.type === "ping",
+      signal,
+      end: (why) => own.abort(why),
+    });
+    const stranger = entry.name !== this.#first.entry.name;
+    for await (const chunk of chunks) {
+      const passed = attempt.take(stranger && chunk?.type === "reasoning" ? unsigned(chunk) : chunk);
+      if (passed) yield passed;
+      if (attempt.stop) return;
+    }
+    if (!attempt.stop && !signal.aborted) throw new Unfinished("The reply ended before it was complete.", { kind: "network" });
+  }
+  #asked(entry: Entry<"providers">, model: string, whole: boolean): ModelRequest {
+    const request = { ...this.#request, model };
+    if (whole) request.streaming = false;
+    if (!this.#o.turn.grown) return request;
+    const grown = Math.min(limitOf(entry, model), GROWN_OUTPUT);
+    return grown > (request.maxOutput ?? 0) ? { ...request, maxOutput: grown } : request;
+  }
+
+  /** Returns true to ask again. */
+  async *#failed(attempt: Attempt, error: unknown): AsyncGenerator<ModelChunk, boolean> {
+    const { turn, memory } = this.#o;
+    const fault = faultOf(error);
+    if (!fault) throw error;
+    const { message } = error as ModelError;
+    if (fault.kind === "overflow") {
+      turn.tooLong = { size: sizeOf(this.#request.messages), message, fault };
+      if (attempt.shown) yield { type: "void", why: message };
+      throw error;
+    }
+    if (fault.kind === "too-large") {
+      const plan = this.#slimmed ? { why: "" } : turn.budget.atOnce();
+      this.#slimmed = true;
+      if ("why" in plan || !slimMore(this.#request.messages, memory.slimmed)) throw error;
+      this.#request = { ...this.#request, messages: slim(this.#request.messages, memory.slimmed) };
+      if (attempt.shown) yield { type: "void", why: message };
+      yield retry(fault, message, plan);
+      return true;
+    }
+    if (!isRetried(fault) || error instanceof NothingCame) throw error;
+    turn.overloads = fault.kind === "overloaded" ? turn.overloads + 1 : 0;
+    const next = turn.overloads >= OVERLOADS ? turn.nextFallback(this.#target) : undefined;
+    const plan = next ? turn.budget.atOnce() : turn.budget.after(fault, this.#ctx.now());
+    if ("why" in plan && error instanceof Unfinished) return false;
+    if ("why" in plan) throw plan.why === "" ? error : new ModelError(`${message} ${plan.why}`, fault);
+    if (attempt.stands) {
+      turn.debt = { ...plan, fault, message };
+      yield { type: "stop", stop: "aborted", ...usageOf(attempt), reminder: prompts["cut-off"] };
+      return false;
+    }
+    if (attempt.shown) yield { type: "void", why: message };
+    this.#whole = !turn.wholeTried && isInStream(fault);
+    turn.wholeTried ||= this.#whole;
+    yield* this.#wait(fault, message, plan, next);
+    return true;
+  }
+
+  /** A reply came to its stop. Returns true to ask again. */
+  async *#ended(attempt: Attempt, stop: StopChunk): AsyncGenerator<ModelChunk, boolean> {
+    const { turn } = this.#o;
+    turn.budget.succeeded();
+    turn.overloads = 0;
+    turn.tooLong = undefined;
+    if (stop.stop === "refusal") return yield* this.#refused(attempt, stop);
+    yield* attempt.held();
+    yield { ...stop, ...this.#reminder(attempt, stop) };
+    return false;
+  }
+  /** What the model is told to go on with; nothing when the reply is the last word. */
+  #reminder(attempt: Attempt, { stop, reminder }: StopChunk): { readonly reminder?: string } {
+    const { turn } = this.#o;
+    const once = (say: boolean, text: string): { readonly reminder?: string } => (say ? { reminder: text } : {});
+    if (stop === "aborted" || reminder !== undefined) return {};
+    if (stop === "length") turn.grown ||= (attempt.usage?.output ?? 0) < GROWN_OUTPUT;
+    if (attempt.hasCalls) return {};
+    if ((stop === "length" || stop === "overflow") && turn.lengths++ < LENGTHS) return { reminder: prompts["output-limit"] };
+    if (stop === "pause") return once(turn.pauses++ < PAUSES, prompts.continue);
+    if (attempt.hasOutput) return {};
+    if (turn.empties++ < EMPTIES) return { reminder: prompts.empty };
+    throw new ModelError(
+      `The model ended its reply without any output (${stop}), also when it was asked again: put the question another way.`,
+      {
+        kind: "protocol",
+      },
+    );
+  }
+  async *#refused(attempt: Attempt, stop: StopChunk): AsyncGenerator<ModelChunk, boolean> {
+    const { turn } = this.#o;
+    const why = "A safety filter stopped the reply.";
+    if (attempt.shown) yield { type: "void", why };
+    const first = turn.refusals++ < REFUSALS;
+    const plan = first ? turn.budget.atOnce() : undefined;
+    const next = plan && "attempt" in plan ? turn.nextFallback(this.#target) : undefined;
+    if (next && plan && "attempt" in plan) {
+      yield { ...retry({ kind: "invalid" }, why, plan), cause: "refusal", model: nameOf(next) };
+      return true;
+    }
+    yield { ...stop, ...(first ? { reminder: prompts.refused } : {}) };
+    return false;
+  }
+
+  /** Tells of a retry and lets its time pass. */
+  async *#wait(fault: ModelFault, message: string, plan: Exclude<Plan, { why: string }>, next?: Target): AsyncGenerator<ModelChunk> {
+    const { signal } = this.#ctx;
+    yield { ...retry(fault, message, plan), ...(next ? { model: nameOf(next) } : {}) };
+    for (let left = plan.waitMs; left > 0 && !signal.aborted; left -= PING_MS) {
+      await this.#o.timers.sleep(Math.min(left, PING_MS), signal);
+      if (left > PING_MS && !signal.aborted) yield { type: "ping" };
+    }
+  }
+}
+
+const retry = (fault: ModelFault, message: string, { attempt, of, waitMs }: Exclude<Plan, { why: string }>): RetryChunk => ({
+  type: "retry",
+  cause: fault.kind,
+  attempt,
+  of,
+  waitMs,
+  message,
+});
+const nameOf = ({ entry, model }: Target): string => `${entry.name}/${model}`;
+const usageOf = ({ usage }: Attempt) => (usage ? { usage } : {});
+
+/** An `error` event of a stream that had begun: an answer that failed as a whole has a status. */
+const isInStream = ({ kind, status }: ModelFault): boolean =>
+  status === undefined && (kind === "overloaded" || kind === "protocol" || kind === "server" || kind === "rate-limit");
+
+/** What only its own provider can read would go back to another one. */
+function unsigned({ opaque: _, ...chunk }: Extract<ModelChunk, { type: "reasoning" }>): ModelChunk {
+  return chunk;
+}
+
+/** Known by its name, so that a provider with its own copy of the kernel works too. An error is foreign, and its getters may throw. */
+function faultOf(error: unknown): ModelFault | undefined {
+  try {
+    const { name, model } = error as ModelError;
+    return error instanceof Error && name === "ModelError" && typeof model?.kind === "string" ? model : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Tokens. A model that nobody knows may have more than it is asked for. */
+function limitOf({ it }: Entry<"providers">, model: string): number {
+  try {
+    const known = it.info?.(model).maxOutput;
+    return typeof known === "number" && known > 0 ? known : GROWN_OUTPUT;
+  } catch {
+    return GROWN_OUTPUT;
+  }
+}
