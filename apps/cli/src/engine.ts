@@ -7,8 +7,8 @@ import type { WireInit } from "./faces/wire.ts";
 import { FIRST_PARTY } from "./first-party.ts";
 import { type Io, say } from "./io.ts";
 import type { SessionArgs, SetupArgs } from "./options.ts";
-import { noticesOf, type Overrides, type Plan, planOf } from "./plan.ts";
-import { checkModel } from "./providers.ts";
+import { DEFAULT_PROVIDER, noticesOf, type Overrides, type Plan, planOf } from "./plan.ts";
+import { checkModel, servedBy } from "./providers.ts";
 import { VERSION } from "./version.ts";
 
 // Compiling a parser for each schema takes longer than a short run ever spends on parsing.
@@ -33,6 +33,7 @@ export type OpenAs = {
 
 export function runtimeOf(plan: Plan, args: SetupArgs): Promise<Runtime> {
   const { config } = plan;
+  const effort = args.effort ?? config.effort;
   return createRuntime({
     host: warming(nodeHost()),
     cwd: plan.cwd,
@@ -41,7 +42,8 @@ export function runtimeOf(plan: Plan, args: SetupArgs): Promise<Runtime> {
     plugins: plan.candidates,
     provider: plan.provider,
     model: plan.model,
-    ...(config.effort ? { effort: config.effort } : {}),
+    ...(effort ? { effort } : {}),
+    recovery: { ...config.recovery, fallbackModels: plan.fallbackModels },
     permissionMode: plan.permissionMode,
     withoutTools: plan.withoutTools,
     version: VERSION,
@@ -63,7 +65,11 @@ function warming(host: Host): Host {
 /** Throws when there is no model to talk to, after saying all that may be the reason. */
 export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io, as: OpenAs): Promise<Engine> {
   const resume = args.continue ? "latest" : args.resume;
-  const plan = await planOf(args, io, { ...as.over, prewarm: resume === undefined });
+  const plan = await planOf(args, io, {
+    ...as.over,
+    prewarm: resume === undefined,
+    everyProvider: resume !== undefined || !as.headless || args.inputFormat === "stream-json",
+  });
   const runtime = await runtimeOf(plan, args);
   const before = [...noticesOf(plan), ...runtime.problems.map((p) => p.message)];
   const session = await runtime.open({
@@ -99,6 +105,12 @@ export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io,
 const namesAt = (runtime: Runtime, point: string): string[] =>
   runtime.plugins.flatMap((p) => p.contributes.filter((c) => c.point === point && !c.hidden).map((c) => c.name));
 
+/** The variable that a key goes by, wherever it was set. */
+function keySourceOf({ credentials, compatible }: Plan, provider: string): string {
+  if (provider === DEFAULT_PROVIDER) return credentials.apiKey ? "ANTHROPIC_API_KEY" : "none";
+  return compatible[provider]?.["apiKey"] ? `${provider.toUpperCase()}_API_KEY` : "none";
+}
+
 function initOf(plan: Plan, runtime: Runtime, session: Session, uuid: string): WireInit {
   const names = (point: string): string[] => namesAt(runtime, point);
   return {
@@ -111,7 +123,7 @@ function initOf(plan: Plan, runtime: Runtime, session: Session, uuid: string): W
     model: session.model,
     permissionMode: session.permissionMode,
     slash_commands: names("commands"),
-    apiKeySource: plan.credentials.apiKey ? "ANTHROPIC_API_KEY" : "none",
+    apiKeySource: keySourceOf(plan, servedBy(session.model, plan.provider, namesAt(runtime, "providers")).provider),
     heddle_version: VERSION,
     output_style: "default",
     agents: [],

@@ -5,6 +5,7 @@ import context from "@heddle/context/package.json" with { type: "json" };
 import inputPipeline from "@heddle/input-pipeline/package.json" with { type: "json" };
 import permissions from "@heddle/permissions/package.json" with { type: "json" };
 import anthropic from "@heddle/provider-anthropic/package.json" with { type: "json" };
+import openai from "@heddle/provider-openai/package.json" with { type: "json" };
 import replay from "@heddle/provider-replay/package.json" with { type: "json" };
 import type { Candidate } from "@heddle/runtime";
 import tools from "@heddle/tools/package.json" with { type: "json" };
@@ -22,9 +23,13 @@ const LIST: readonly { is: Package; load(): Promise<{ default: unknown }> }[] = 
   { is: tools, load: () => import("@heddle/tools") },
   { is: attachments, load: () => import("@heddle/attachments") },
   { is: anthropic, load: () => import("@heddle/provider-anthropic") },
+  { is: openai, load: () => import("@heddle/provider-openai") },
   { is: replay, load: () => import("@heddle/provider-replay") },
 ];
 export const FIRST_PARTY: readonly string[] = LIST.map((p) => p.is.name);
+/** The servers that `@heddle/provider-openai` knows, by the names of their providers. */
+export const COMPATIBLE: readonly string[] = openai.heddle.contributes.providers;
+export const OWN_PROVIDERS: readonly string[] = [anthropic, openai, replay].flatMap((p) => p.heddle.contributes.providers);
 
 /** `options` by package name; only the named providers are loaded. */
 export function firstParty(options: Readonly<Record<string, unknown>>, without: ReadonlySet<string>): Candidate[] {

@@ -4,6 +4,7 @@ import { UsageError } from "./exit.ts";
 import { ruleList } from "./rule-list.ts";
 
 export const PERMISSION_MODES = ["default", "acceptEdits", "plan", "bypassPermissions"] as const;
+export const EFFORTS = ["low", "medium", "high", "xhigh", "max"] as const;
 const FORMATS = ["text", "json", "stream-json"] as const;
 export type OutputFormat = (typeof FORMATS)[number];
 
@@ -13,6 +14,8 @@ export const SETUP_OPTIONS = {
   safe: { type: "boolean", describe: "Load heddle's own plugins only", group: "Setup:" },
   trust: { type: "boolean", describe: "Let this project's plugins run and its settings allow things", group: "Setup:" },
   model: { type: "string", describe: "Model to use", group: "Setup:" },
+  "fallback-model": { type: "string", describe: "Models to ask, in this order, when the model is overloaded or refuses", group: "Setup:" },
+  effort: { type: "string", choices: EFFORTS, describe: "How much the model thinks", group: "Setup:" },
   "permission-mode": { type: "string", choices: PERMISSION_MODES, describe: "How tool calls are judged", group: "Setup:" },
   allowedTools: { type: "string", array: true, nargs: 1, describe: 'Rules that allow, as in "Read Bash(git log:*)"', group: "Setup:" },
   disallowedTools: { type: "string", array: true, nargs: 1, describe: "Rules that deny", group: "Setup:" },
@@ -43,6 +46,8 @@ export type SetupArgs = {
   safe: boolean;
   trust: boolean;
   model?: string;
+  fallbackModels?: string[];
+  effort?: (typeof EFFORTS)[number];
   permissionMode?: string;
   allowedTools: string[];
   disallowedTools: string[];
@@ -67,6 +72,8 @@ export function setupArgs(argv: Argv): SetupArgs {
   return {
     ...optional("settings", argv["settings"]),
     ...optional("model", argv["model"]),
+    ...(argv["fallback-model"] === undefined ? {} : { fallbackModels: namesOf("fallback-model", argv["fallback-model"]) }),
+    ...(argv["effort"] === undefined ? {} : { effort: needed("effort", argv["effort"]) as (typeof EFFORTS)[number] }),
     ...optional("permissionMode", argv["permission-mode"], "permission-mode"),
     ...optional("appendSystemPrompt", argv["append-system-prompt"], "append-system-prompt"),
     ...optional("systemPrompt", argv["system-prompt"], "system-prompt"),
@@ -105,6 +112,13 @@ export function sessionArgs(argv: Argv): SessionArgs {
 
 function optional<K extends string>(key: K, value: unknown, flag: string = key): { [P in K]?: string } {
   return (value === undefined ? {} : { [key]: needed(flag, value) }) as { [P in K]?: string };
+}
+function namesOf(flag: string, value: unknown): string[] {
+  const names = needed(flag, value)
+    .split(",")
+    .flatMap((name) => name.trim() || []);
+  if (names.length === 0) throw new UsageError(`--${flag} needs a value`);
+  return names;
 }
 function needed(flag: string, value: unknown): string {
   if (typeof value !== "string" || value === "") throw new UsageError(`--${flag} needs a value`);

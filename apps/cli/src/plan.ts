@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Candidate, Problem } from "@heddle/runtime";
 import { readSettingsFile } from "./config/file.ts";
 import { type Config, readConfig, type ScopedRule, withoutTools } from "./config/read.ts";
-import { type Credentials, credentials, refuseBadUrl } from "./credentials.ts";
+import { type Credentials, compatible, credentials, refuseBadCompatible, refuseBadUrl } from "./credentials.ts";
 import { FIRST_PARTY, firstParty } from "./first-party.ts";
 import type { Io } from "./io.ts";
 import type { SetupArgs } from "./options.ts";
@@ -21,6 +21,9 @@ export type Plan = {
   cwd: string;
   provider: string;
   model: string;
+  fallbackModels: readonly string[];
+  /** Of the servers that speak OpenAI's APIs, by provider. */
+  compatible: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   permissionMode: string;
   credentials: Credentials;
   candidates: Candidate[];
@@ -30,6 +33,8 @@ export type Plan = {
 };
 /** What the demo changes. */
 export type Overrides = {
+  /** Any provider may be asked for later: in a log, by a command, or to list them. */
+  everyProvider?: boolean;
   /** A new session begins at once: what it will need of the folder can be read meanwhile. */
   prewarm?: boolean;
   provider?: string;
@@ -62,7 +67,11 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
   const config = await configOf(args, io, over.bare);
   const provider = over.provider ?? config.provider.name ?? DEFAULT_PROVIDER;
   const found = credentials(config, io.env);
+  const model = over.model ?? args.model ?? (io.env["ANTHROPIC_MODEL"] || config.model) ?? DEFAULT_MODEL;
+  const fallbackModels = args.fallbackModels ?? config.fallbackModels;
+  const named = [provider, ...[model, ...fallbackModels].flatMap((m) => m.match(/^[^/]+(?=\/)/)?.[0] ?? [])];
   if (over.provider === undefined) refuseBadUrl(found, config, io.env);
+  if (named.includes("openai")) refuseBadCompatible(config, io.env);
   const deny: ScopedRule[] = [...config.rules.deny, ...flagRules(args.disallowedTools, "--disallowedTools", io.cwd)];
   const allow: ScopedRule[] = [...config.rules.allow, ...flagRules(args.allowedTools, "--allowedTools", io.cwd)];
   const permissionMode = args.permissionMode ?? config.permissionMode ?? "default";
@@ -85,21 +94,25 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
       ...(args.appendSystemPrompt === undefined ? {} : { appendSystemPrompt: args.appendSystemPrompt }),
     },
     "@heddle/attachments": { home: io.userDir, deny: readPatterns(deny) },
-    "@heddle/provider-anthropic": { ...config.provider.options, ...found },
+    "@heddle/provider-anthropic": { ...config.provider.options["anthropic"], ...found },
+    "@heddle/provider-openai": compatible(config, io.env),
     ...over.options,
   };
-  const providers = new Set([provider === "replay" ? "@heddle/provider-anthropic" : "@heddle/provider-replay"]);
+  const unused = new Set([provider === "replay" ? "@heddle/provider-anthropic" : "@heddle/provider-replay"]);
+  if (!over.everyProvider && named.every((name) => name === DEFAULT_PROVIDER || name === "replay")) unused.add("@heddle/provider-openai");
   const disabled = new Set(config.disabledPlugins);
   if (disabled.delete(GATES)) config.notices.push(`${GATES} cannot be switched off; "permissions" in the settings says what it allows`);
   for (const [name, more] of Object.entries(chosen))
     options[name] = { ...(options[name] as object | undefined), ...(more as object | undefined) };
-  const own = firstParty(options, new Set([...providers, ...disabled]));
+  const own = firstParty(options, new Set([...unused, ...disabled]));
   const others = args.safe ? { candidates: [], problems: [] } : await thirdParty(config, io.cwd, io.userDir);
   return {
     config,
     cwd: io.cwd,
     provider,
-    model: over.model ?? args.model ?? (io.env["ANTHROPIC_MODEL"] || config.model) ?? DEFAULT_MODEL,
+    model,
+    fallbackModels,
+    compatible: compatible(config, io.env),
     permissionMode,
     credentials: found,
     candidates: [...own, ...others.candidates.filter((c) => !disabled.has(c.id))],

@@ -2,7 +2,8 @@
 import type { Candidate } from "@heddle/runtime";
 import { noModel, reachable } from "./credentials.ts";
 import { CliError } from "./exit.ts";
-import { DEFAULT_PROVIDER, type Plan } from "./plan.ts";
+import { COMPATIBLE } from "./first-party.ts";
+import { DEFAULT_MODEL, DEFAULT_PROVIDER, type Plan } from "./plan.ts";
 
 /** `unknown`: what stands before the slash, where no provider has that name. */
 export type Served = { provider: string; unknown?: string };
@@ -33,6 +34,10 @@ export function checkModel(
   const there = `the providers are: ${known.join(", ") || "none"}`;
   const how = `a plugin that brings one has to be among "plugins" of your settings (heddle plugins check says what is wrong with it)`;
   if (!known.includes(provider)) return { error: new CliError(`there is no provider "${provider}"; ${there}; ${how}`) };
+  if (model === DEFAULT_MODEL && COMPATIBLE.includes(provider))
+    return {
+      error: new CliError(`which model of "${provider}"? --model NAME says it (heddle doctor lists those of servers on this machine)`),
+    };
   const { baseURL } = plan.credentials;
   // The ids of Anthropic hold no slash, those of other servers may.
   if (unknown !== undefined && provider === DEFAULT_PROVIDER) {

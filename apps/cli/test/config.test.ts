@@ -65,11 +65,30 @@ describe("the provider", () => {
     const more = await read({ [USER]: { provider: { name: "echo", options: { a: 1 } } } });
     expect([named.provider, more.provider, named.notices]).toEqual([
       { name: "echo", options: {} },
-      { name: "echo", options: { a: 1 } },
+      { name: "echo", options: { echo: { a: 1 } } },
       [],
     ]);
     const wrong = await read({ [USER]: '{ "provider": { "nam": "echo" } }' });
     expect(wrong.notices[0]).toContain(`${USER}:1:15: provider: Unrecognized key: "nam"`);
+  });
+
+  it("has options of its own, and heddle's providers have theirs by their names", async () => {
+    const c = await read(
+      { [CLAUDE]: { provider: { options: { headers: { a: "1" }, ollama: { apiKey: "k" } } } }, [USER]: { provider: "echo" } },
+      { settings: '{ "provider": { "options": { "ollama": { "baseURL": "http://o" }, "anthropic": { "apiKey": "x" }, "b": 2 } } }' },
+    );
+    const options = {
+      anthropic: { headers: { a: "1" }, apiKey: "x" },
+      ollama: { apiKey: "k", baseURL: "http://o" },
+      echo: { b: 2 },
+    };
+    expect([c.provider, c.notices]).toEqual([{ name: "echo", options }, []]);
+  });
+
+  it("that stands in for another one is not for a project to choose", async () => {
+    const both = await read({ [USER]: { fallbackModel: "ollama/a, b" }, [PROJECT]: { fallbackModel: ["openai/c"] } });
+    expect([both.fallbackModels, both.withheld]).toEqual([["ollama/a", "b"], [expect.stringContaining(`fallbackModel of ${PROJECT}`)]]);
+    expect((await read({ [PROJECT]: { fallbackModel: "c,d" } })).fallbackModels).toEqual(["c", "d"]);
   });
 
   it("is not for a project to choose, neither by its name nor by that of a model", async () => {
@@ -103,6 +122,8 @@ describe("a project", () => {
       rules: { allow: rulesOf(c, "allow"), ask: rulesOf(c, "ask"), deny: rulesOf(c, "deny") },
       withheld: c.withheld.length,
     }).toEqual({
+      fallbackModels: [],
+      recovery: {},
       home: "/home/u/.heddle",
       rules: { allow: [], ask: [], deny: ["Write"] },
       directories: [],

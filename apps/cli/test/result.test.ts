@@ -1,8 +1,9 @@
 /** Every way a turn can end, as a result object and as an exit code. */
-import type { Message, TurnOutcome } from "@heddle/kernel/protocol";
+import type { Message, StopReason, TurnOutcome } from "@heddle/kernel/protocol";
 import type { TurnResult } from "@heddle/runtime";
 import { describe, expect, it } from "vitest";
-import { exitOf, wireResult } from "../src/faces/result.ts";
+import { answerOf, exitOf, wireResult } from "../src/faces/result.ts";
+import { summary } from "../src/faces/terminal.ts";
 import { wireMessages } from "../src/faces/wire.ts";
 
 const model = { by: "model", provider: "p", model: "m" } as const;
@@ -19,6 +20,8 @@ const reply: Message = {
   stop: "tool-calls",
   usage: { input: 3, output: 4, cacheRead: 5 },
 };
+const said = (text: string, stop: StopReason = "end"): Message => ({ ...reply, content: [{ type: "text", text }], stop }) as Message;
+const goOn: Message = { role: "user", id: "u9", parentId: null, at: 0, origin: model, content: [], isMeta: true };
 const turn = (outcome: TurnOutcome, more: Partial<TurnResult> = {}): TurnResult => ({
   turn: "t1",
   outcome,
@@ -33,10 +36,15 @@ const turn = (outcome: TurnOutcome, more: Partial<TurnResult> = {}): TurnResult 
 });
 const fault = { code: "model-error", message: "the API is down", model: { kind: "overloaded" } } as const;
 
+const usage = { input: 3, output: 4, cacheRead: 5, cacheWrite: 0 };
+const priced = { provider: "anthropic", model: "m", calls: 1, usage, usd: 0.5 };
+const unpriced = { provider: "ollama", model: "x", calls: 1, usage };
+const cost = { usd: 0.5, unpriced: [], models: [priced], apiMs: 8 };
+
 describe("wireResult", () => {
   it("has the whole contract", () => {
     const denials = [{ tool: "Bash", callId: "c2", input: { command: "rm" } }];
-    expect(wireResult(turn({ kind: "completed" }, { denials }), "s1", "u1")).toEqual({
+    expect(wireResult(turn({ kind: "completed" }, { denials }), { id: "s1", cost }, "u1")).toEqual({
       type: "result",
       subtype: "success",
       is_error: false,
@@ -46,6 +54,10 @@ describe("wireResult", () => {
       result: "Hello",
       stop_reason: "tool_use",
       usage: { input_tokens: 3, output_tokens: 4, cache_read_input_tokens: 5, cache_creation_input_tokens: 0 },
+      total_cost_usd: 0.5,
+      modelUsage: {
+        m: { inputTokens: 3, outputTokens: 4, cacheReadInputTokens: 5, cacheCreationInputTokens: 0, costUSD: 0.5 },
+      },
       permission_denials: [{ tool_name: "Bash", tool_use_id: "c2", tool_input: { command: "rm" } }],
       terminal_reason: "completed",
       session_id: "s1",
@@ -55,7 +67,8 @@ describe("wireResult", () => {
 
   it.each([
     ["completed", turn({ kind: "completed" }), "success", "completed", 0],
-    ["empty", turn({ kind: "completed" }, { text: " \n" }), "error_during_execution", "completed", 1],
+    ["empty", turn({ kind: "completed" }, { messages: [said(" \n")] }), "error_during_execution", "completed", 1],
+    ["cut off", turn({ kind: "completed" }, { messages: [said("Half an", "length")] }), "success", "completed", 1],
     ["command", turn({ kind: "handled", command: "help" }, { messages: [] }), "success", "completed", 0],
     ["blocked", turn({ kind: "blocked", why: "no" }), "error_during_execution", "hook_stopped", 1],
     ["aborted", turn({ kind: "aborted", reason: "interrupted" }), "error_during_execution", "aborted_streaming", 1],
@@ -71,10 +84,52 @@ describe("wireResult", () => {
     ],
     ["bug", turn({ kind: "failed", fault: { code: "kernel-bug", message: "x" } }), "error_during_execution", "turn_setup_failed", 1],
   ] as const)("%s", (_name, result, subtype, reason, exit) => {
-    const wire = wireResult(result, "s", "u");
+    const wire = wireResult(result, { id: "s", cost }, "u");
     expect([wire.subtype, wire.terminal_reason, wire.is_error, exitOf(result)]).toEqual([subtype, reason, exit === 1, exit]);
     expect("result" in wire).toBe(subtype === "success");
     expect("errors" in wire).toBe(subtype !== "success");
+  });
+});
+
+describe("what it cost", () => {
+  it("has no sum while a price is missing", () => {
+    const both = { ...cost, models: [priced, unpriced], unpriced: ["ollama/x"] };
+    const wire = wireResult(turn({ kind: "completed" }), { id: "s", cost: both }, "u");
+    expect("total_cost_usd" in wire).toBe(false);
+    expect(wire.modelUsage?.["ollama/x"]).toEqual({
+      inputTokens: 3,
+      outputTokens: 4,
+      cacheReadInputTokens: 5,
+      cacheCreationInputTokens: 0,
+    });
+  });
+
+  it("is one line at the end of a session", () => {
+    expect([
+      summary(cost, 61_500),
+      summary({ ...cost, models: [priced, unpriced], unpriced: ["ollama/x"] }, 3_700_000),
+      summary({ ...cost, usd: 0, models: [unpriced], unpriced: ["ollama/x"] }, 900),
+    ]).toEqual([
+      "cost $0.5000 · 0.0 s of waiting for models · 1 min 1 s in all",
+      "cost $0.5000 without ollama/x · 0.0 s of waiting for models · 1 h 1 min in all",
+      "cost not known · 0.0 s of waiting for models · 0.9 s in all",
+    ]);
+  });
+});
+
+describe("answerOf", () => {
+  it.each([
+    ["the last reply", [said("Let me look."), said("Done.")], "Done."],
+    [
+      "what was cut off, with what went on",
+      [said("One, ", "length"), goOn, said("two, ", "aborted"), goOn, said("three.")],
+      "One, two, three.",
+    ],
+    ["nothing of before a closer's question", [said("Done."), goOn, said("Really done.")], "Really done."],
+    ["nothing of before a person's word", [said("One, ", "length"), { ...goOn, isMeta: false }, said("Other.")], "Other."],
+    ["what a command shows", [], "shown"],
+  ])("is %s", (_, messages, answer) => {
+    expect(answerOf({ messages, text: "shown" })).toBe(answer);
   });
 });
 

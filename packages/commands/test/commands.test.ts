@@ -1,10 +1,10 @@
-import { type Contributions, defineTool, textOf, z } from "@heddle/kernel";
+import { type Contributions, defineTool, type Provider, textOf, z } from "@heddle/kernel";
 import { type Inputs, ownPlugin, pluginOf, type RunOptions, type RunResult, runTurnWith, scriptedModel } from "@heddle/testkit";
 import { describe, expect, it } from "vitest";
 import packageJson from "../package.json" with { type: "json" };
 import plugin from "../src/index.ts";
 
-const more: Contributions = {
+const slash: Contributions = {
   classifiers: [
     {
       name: "slash",
@@ -19,7 +19,7 @@ const more: Contributions = {
     { name: "secret", kind: "local", summary: "Hidden", hidden: true, run: () => ({ kind: "handled" }) },
   ],
 };
-const type = (input: Inputs, o: RunOptions = {}, others = more): Promise<RunResult> =>
+const type = (input: Inputs, o: RunOptions = {}, others = slash): Promise<RunResult> =>
   runTurnWith({ plugins: [ownPlugin(plugin, packageJson), pluginOf("other", others)], replies: ["done"], model: "m-1", input, ...o });
 const changes = (r: RunResult) => r.events.flatMap((e) => (e.type === "session.changed" ? [e.change] : []));
 
@@ -32,6 +32,7 @@ describe("the built-in commands", () => {
         /clear                  Starts a new conversation; the old one stays in the log
         /model [name]           Shows or changes the model
         /context                Shows what takes how much of the window
+        /cost                   Shows what the session has cost
         /init [what to stress]  Writes or improves AGENTS.md
         /exit                   Leaves heddle
 
@@ -63,13 +64,47 @@ describe("the built-in commands", () => {
     const r = await type(text);
     expect([r.shown, changes(r)]).toEqual([[answer], expected]);
   });
+  it("/cost says what each model has cost", async () => {
+    expect((await type("/cost")).shown).toEqual(["No model has been called yet."]);
+    const usage = { input: 1200, output: 34, cacheRead: 5000, cacheWrite: 600 };
+    const tiers = [{ input: 2, output: 10, cacheRead: 0.2, cacheWrite: 2.5 }];
+    const asked = (more: Partial<Provider>): Promise<RunResult> => {
+      const shop: Provider = {
+        name: "shop",
+        async *stream() {
+          yield { type: "text", part: 0, text: "hi" };
+          yield { type: "stop", stop: "end", usage };
+        },
+        ...more,
+      };
+      return type(["hi", "/cost"], { provider: "shop" }, { ...slash, providers: [shop] });
+    };
+    expect((await asked({ info: (id) => ({ id, prices: { at: "2026-01-01", tiers } }) })).shown).toMatchInlineSnapshot(`
+      [
+        "$0.0052 · 0.0 s of waiting for models
+
+      model     calls  input  cache read  cache write  output     USD
+      shop/m-1      1  1,200       5,000          600      34  0.0052",
+      ]
+    `);
+    expect((await asked({})).shown).toMatchInlineSnapshot(`
+      [
+        "Cost not known · 0.0 s of waiting for models
+
+      model     calls  input  cache read  cache write  output  USD
+      shop/m-1      1  1,200       5,000          600      34    ?
+
+      No price is known of shop/m-1: "models" of the provider's options takes one.",
+      ]
+    `);
+  });
   it("/context draws what takes how much", async () => {
     const upTo = (size: number, around: unknown): string => "x".repeat(size - JSON.stringify(around).length);
     const schema = { type: "object" };
     const description = upTo(9000, { name: "Big", description: "", schema });
     const rules = upTo(3600, [{ plugin: "other", name: "rules", text: "" }]);
     const full: Contributions = {
-      ...more,
+      ...slash,
       systemPrompt: [{ name: "rules", placement: "system", build: () => rules }],
       tools: [
         defineTool({

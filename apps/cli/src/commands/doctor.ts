@@ -11,17 +11,20 @@ import { checkModel, declaredProviders, servedBy } from "../providers.ts";
 import { HOW_TO_GET_IT, ripgrepPath } from "../ripgrep.ts";
 import { VERSION } from "../version.ts";
 
+const SHOWN_MODELS = 10;
+
 type Check = { name: string; state: "ok" | "note" | "fail"; text: string };
 
 /** Exit 1 only for what keeps heddle from working at all. */
 export async function doctor(args: SetupArgs, io: Io): Promise<ExitCode> {
-  const plan = await planOf(args, io);
+  const plan = await planOf(args, io, { everyProvider: true });
   const { config } = plan;
   const rg = ripgrepPath(io.env);
-  const [git, rgVersion] = await Promise.all([versionOf("git"), rg ? versionOf(rg) : undefined]);
+  const [git, rgVersion, servers] = await Promise.all([versionOf("git"), rg ? versionOf(rg) : undefined, serversOf(plan)]);
   const checks: Check[] = [
     { name: "heddle", state: "ok", text: `${VERSION} on Node ${process.versions.node}, ${process.platform} ${process.arch}` },
     modelOf(plan),
+    ...servers,
     rgVersion
       ? { name: "ripgrep", state: "ok", text: `${rgVersion} (${rg})` }
       : { name: "ripgrep", state: "note", text: `Glob and Grep cannot work: ${HOW_TO_GET_IT}` },
@@ -44,7 +47,7 @@ export async function doctor(args: SetupArgs, io: Io): Promise<ExitCode> {
   return checks.some((c) => c.state === "fail") ? EXIT.failed : EXIT.done;
 }
 
-/** As far as it can be told without running code of plugins or asking a server. */
+/** As far as it can be told without running code of others or asking its server. */
 function modelOf({ candidates, credentials, model, provider: standard }: Plan): Check {
   const declared = declaredProviders(candidates);
   const known = declared.map((d) => d.name);
@@ -58,6 +61,23 @@ function modelOf({ candidates, credentials, model, provider: standard }: Plan): 
   const held = credentials.apiKey ? "an API key" : credentials.authToken ? "a token" : "no key";
   const text = `${held} for ${credentials.baseURL ?? "the Anthropic API"}`;
   return { name: "model", state: "ok", text: notice === undefined ? text : `${text}; ${notice}` };
+}
+
+/** What answers on this machine; its models can be used at once. */
+async function serversOf(plan: Plan): Promise<Check[]> {
+  const { answering } = await import("./servers.ts");
+  const found = await answering(plan);
+  if (found.length === 0)
+    return [{ name: "servers", state: "note", text: "no Ollama, LM Studio, llama.cpp or vLLM answers on this machine" }];
+  return found.map(({ provider, models }) => {
+    const shown = models.slice(0, SHOWN_MODELS).map((id) => `${provider}/${id}`);
+    const more = models.length > shown.length ? ` and ${models.length - shown.length} more` : "";
+    return {
+      name: "servers",
+      state: "ok",
+      text: shown.length > 0 ? `--model ${shown.join(", ")}${more}` : `${provider} answers and has no models`,
+    };
+  });
 }
 
 /** Looks, and makes nothing. */

@@ -11,7 +11,7 @@ type Ask = { what: string; name?: string; json: boolean };
 type Listed = { id: string; version: string; from: string; contributes: Record<string, string[]> };
 
 export async function plugins(args: SetupArgs, ask: Ask, io: Io): Promise<ExitCode> {
-  const plan = await planOf(args, io);
+  const plan = await planOf(args, io, { everyProvider: true });
   for (const notice of noticesOf(plan)) say(io, notice);
   const list: Listed[] = plan.candidates.map((c) => ({ id: c.id, version: c.version, from: c.from, contributes: declared(c.manifest) }));
   const print = (json: unknown, text: string): void => void io.stdout.write(`${ask.json ? plainJson(json, 2) : text}\n`);

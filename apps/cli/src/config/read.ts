@@ -1,6 +1,7 @@
 /** The one reader of configuration: finds the settings files, merges them by rank, and takes from a project only what it may say. */
 import { join, resolve } from "node:path";
 import { UsageError } from "../exit.ts";
+import { OWN_PROVIDERS } from "../first-party.ts";
 import { bareTool } from "../rule-list.ts";
 import { heddleHome } from "./home.ts";
 import type { PluginEntry, Settings } from "./settings.ts";
@@ -17,10 +18,14 @@ export type Config = {
   directories: string[];
   model?: string;
   effort?: NonNullable<Settings["effort"]>;
+  /** Asked in this order when a model cannot be. */
+  fallbackModels: string[];
+  recovery: NonNullable<Settings["recovery"]>;
   /** In the order in which they are loaded; `dir` is what paths are relative to. */
   plugins: { entry: PluginEntry; scope: Scope; dir: string }[];
   disabledPlugins: string[];
-  provider: { name?: string; options: Record<string, unknown> };
+  /** `options` by the name of a provider. */
+  provider: { name?: string; options: Record<string, Record<string, unknown>> };
   /** From the user's own files only. */
   env: Record<string, string>;
   /** Whether the project's plugins may run and its rules may loosen. */
@@ -65,6 +70,8 @@ export async function readConfig(input: ConfigInput): Promise<Config> {
     home,
     rules: { allow: [], ask: [], deny: [] },
     directories: [],
+    fallbackModels: [],
+    recovery: {},
     plugins: [],
     disabledPlugins: [],
     provider: { options: {} },
@@ -130,10 +137,19 @@ async function parse(path: string, text: string, config: Config): Promise<Settin
   return settings;
 }
 
+const ELSEWHERE = "what names a provider says where requests go, which a project may never choose";
+
+/** Of the provider that it names, or else of the one that is chosen. */
+function addOption({ name = "anthropic", options }: Config["provider"], key: string, value: unknown): void {
+  const named = OWN_PROVIDERS.includes(key) && typeof value === "object" && value !== null && !Array.isArray(value);
+  const of = named ? key : name;
+  options[of] = { ...options[of], ...(named ? value : { [key]: value }) };
+}
+
 function merge(config: Config, source: Source, settings: Settings, userDir: string): void {
   const mine = fromUser(source);
   const may = mine || config.trusted;
-  const { permissions, plugins, disabledPlugins, model, effort, provider, env } = settings;
+  const { permissions, plugins, disabledPlugins, model, effort, fallbackModel, recovery, provider, env } = settings;
   const withhold = (what: string, why = "the folder is not trusted (--trust)"): void => {
     config.withheld.push(`${what} of ${source.path}: ${why}`);
   };
@@ -164,18 +180,27 @@ function merge(config: Config, source: Source, settings: Settings, userDir: stri
   }
   if (model !== undefined) {
     if (mine || !model.includes("/")) config.model = model;
-    else withhold("model", "what names a provider says where requests go, which a project may never choose");
+    else withhold("model", ELSEWHERE);
   }
   if (effort !== undefined) config.effort = effort;
+  if (fallbackModel !== undefined) {
+    if (mine || !fallbackModel.some((name) => name.includes("/"))) config.fallbackModels = fallbackModel;
+    else withhold("fallbackModel", ELSEWHERE);
+  }
+  if (recovery) {
+    if (may) Object.assign(config.recovery, recovery);
+    else withhold("recovery");
+  }
   if (provider) {
     if (!mine) withhold("provider", "a project may never choose where requests go");
     else {
       if (provider.name !== undefined) config.provider.name = provider.name;
-      Object.assign(config.provider.options, provider.options);
+      for (const [key, value] of Object.entries(provider.options ?? {})) addOption(config.provider, key, value);
     }
   }
   if (mine) Object.assign(config.env, env);
-  else if (env && Object.keys(env).some((k) => k.startsWith("ANTHROPIC_"))) withhold("env", "a project may never choose where requests go");
+  else if (env && Object.keys(env).some((k) => /^(ANTHROPIC|OPENAI|OPENROUTER)_/.test(k)))
+    withhold("env", "a project may never choose where requests go");
 }
 
 /** Tool names that the model never hears of: deny rules without parentheses. */

@@ -18,8 +18,22 @@ export const PluginEntry = z.union([
 ]);
 export type PluginEntry = z.infer<typeof PluginEntry>;
 
-/** A name alone, or a name and what its plugin takes. */
+/** Names with commas between them. */
+export const namesIn = (text: string): string[] => text.split(",").flatMap((name) => name.trim() || []);
+
+/** A name alone, or a name and options: those of that provider, and under the names of heddle's own providers theirs. */
 const provider = z.strictObject({ name: z.string().optional(), options: z.record(z.string(), z.unknown()).optional() });
+
+const ms = z.int().positive().exactOptional();
+/** How hard a model call is tried before it is given up: retries of a turn, and milliseconds. */
+const recovery = z.strictObject({
+  retries: z.int().min(0).exactOptional(),
+  totalWaitMs: ms,
+  longestWaitMs: ms,
+  firstByteMs: ms,
+  idleMs: ms,
+  nothingMs: ms,
+});
 
 const FIELDS = {
   permissions: z.object({
@@ -31,6 +45,8 @@ const FIELDS = {
   }),
   model: z.string().min(1),
   effort: z.enum(["low", "medium", "high", "xhigh", "max"]),
+  fallbackModel: z.preprocess((value) => (typeof value === "string" ? namesIn(value) : value), z.array(z.string().min(1))),
+  recovery,
   plugins: z.array(PluginEntry),
   disabledPlugins: z.array(z.string()),
   trustedFolders: z.array(z.string()),

@@ -11,8 +11,9 @@ import { readText } from "../stdin.ts";
 import { callLine } from "./call-line.ts";
 import { faultText } from "./fault.ts";
 import { hintFor } from "./hint.ts";
-import { exitOf, failureOf, wireResult } from "./result.ts";
-import { type WireMessage, wireMessages } from "./wire.ts";
+import { answerOf, exitOf, failureOf, wireResult } from "./result.ts";
+import { retryText } from "./retry.ts";
+import { type WireMessage, wireEvent, wireMessages } from "./wire.ts";
 
 /** How long to wait for a first byte of stdin when the command line has a prompt already. */
 const PATIENCE_MS = 3_000;
@@ -87,7 +88,7 @@ export class Printer {
   }
 
   #end(turn: TurnResult): void {
-    const result = wireResult(turn, this.#engine.session.id, randomUUID());
+    const result = wireResult(turn, this.#engine.session, randomUUID());
     if (this.#format === "stream-json") this.#wire(result);
     else if (this.#format === "json") this.#json(this.#verbose ? [...this.#all, result] : result);
     else this.#text(turn);
@@ -96,13 +97,14 @@ export class Printer {
     const failure = failureOf(turn);
     for (const { tool, callId, input } of turn.denials)
       say(this.#io, `denied: ${callLine(tool, input, this.#engine.cwd)} ${this.#whyDenied(callId)}`);
-    if (failure !== undefined) {
-      const { outcome } = turn;
-      if (outcome.kind !== "failed" || !this.#faults.has(outcome.fault.message)) say(this.#io, failure);
-      return;
-    }
     const { outcome } = turn;
-    const text = turn.text.trim() === "" && outcome.kind === "handled" ? `/${outcome.command}: done.` : turn.text;
+    const answer = answerOf(turn);
+    // Of an answer that is not whole there is still what there is.
+    if (failure === undefined || (outcome.kind === "completed" && answer.trim() !== ""))
+      this.#answer(answer.trim() === "" && outcome.kind === "handled" ? `/${outcome.command}: done.` : answer);
+    if (failure !== undefined && !(outcome.kind === "failed" && this.#faults.has(outcome.fault.message))) say(this.#io, failure);
+  }
+  #answer(text: string): void {
     // What reads a pipe gets the bytes; what a terminal gets must not steer it.
     const safe = this.#io.stdout.isTTY ? plain(text) : text;
     this.#io.stdout.write(safe.endsWith("\n") ? safe : `${safe}\n`);
@@ -121,6 +123,8 @@ export class Printer {
   }
   #show(event: RuntimeEvent): void {
     if (event.type === "message.added") this.#message(event.message);
+    if (event.type === "model.retry" && this.#format === "text") say(this.#io, retryText(event));
+    if (this.#format !== "text") for (const wire of wireEvent(event, this.#engine.session.id, randomUUID)) this.#wire(wire);
     if (event.type === "fault") {
       this.#faults.add(event.fault.message);
       say(this.#io, faultText(event.fault));

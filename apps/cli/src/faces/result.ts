@@ -1,7 +1,7 @@
 /** One turn as the `result` object of the json and stream-json formats, and as an exit code. */
 
-import type { AssistantMessage, Message, StopReason, Usage } from "@heddle/kernel/protocol";
-import type { TurnResult } from "@heddle/runtime";
+import { type AssistantMessage, type Message, type StopReason, textOf, type Usage } from "@heddle/kernel/protocol";
+import type { Session, TurnResult } from "@heddle/runtime";
 import { EXIT, type ExitCode } from "../exit.ts";
 import { plural } from "../quantity.ts";
 import { faultText } from "./fault.ts";
@@ -11,6 +11,14 @@ export type WireUsage = {
   output_tokens: number;
   cache_read_input_tokens: number;
   cache_creation_input_tokens: number;
+};
+/** `costUSD` is absent where no price is known. */
+export type WireModelUsage = {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadInputTokens: number;
+  cacheCreationInputTokens: number;
+  costUSD?: number;
 };
 export type ResultSubtype = "success" | "error_during_execution" | "error_max_turns";
 export type WireResult = {
@@ -24,6 +32,10 @@ export type WireResult = {
   errors?: string[];
   stop_reason: string | null;
   usage: WireUsage;
+  /** Of the session so far; absent while a price is missing. */
+  total_cost_usd?: number;
+  /** Of the session so far, by model; those of other providers than Anthropic with its name. */
+  modelUsage?: Record<string, WireModelUsage>;
   permission_denials: { tool_name: string; tool_use_id: string; tool_input: unknown }[];
   terminal_reason: string;
   session_id: string;
@@ -51,12 +63,35 @@ export const wireStop = (stop: StopReason): string | null => STOPS[stop];
 const lastReply = (messages: readonly Message[]): AssistantMessage | undefined =>
   messages.findLast((m): m is AssistantMessage => m.role === "assistant");
 
+const CUT: readonly StopReason[] = ["length", "overflow", "aborted", "pause"];
+
+/** What the turn has answered. A reply that was cut off and the ones that went on with it are one answer. */
+export function answerOf({ messages, text }: Pick<TurnResult, "messages" | "text">): string {
+  const last = messages.findLastIndex((m) => m.role === "assistant");
+  if (last < 0) return text;
+  let answer = "";
+  for (const m of messages.slice(0, last + 1).reverse()) {
+    if (m.role === "attachment" || m.role === "system" || (m.role === "user" && m.isMeta)) continue;
+    if (m.role !== "assistant" || (m !== messages[last] && !CUT.includes(m.stop))) break;
+    answer = textOf(m.content) + answer;
+  }
+  return answer;
+}
+
+/** Why an answer that is there is not whole. */
+function cutShort({ outcome, messages }: TurnResult): string | undefined {
+  const stop = outcome.kind === "completed" ? lastReply(messages)?.stop : undefined;
+  if (stop === "length") return "The answer was cut off at the output limit: ask for the rest, or for a shorter answer.";
+  if (stop === "overflow") return "The answer was cut off at the end of the model's window: ask for the rest in a new session.";
+  return stop === "aborted" ? "The answer was cut off: ask for the rest." : undefined;
+}
+
 /** What went wrong, in words; undefined when nothing did. An empty answer is a failure: a script must never take it for one. */
 export function failureOf(turn: TurnResult): string | undefined {
   const { outcome } = turn;
   switch (outcome.kind) {
     case "completed":
-      return turn.text.trim() === "" ? "The model gave an empty answer. Ask again, or in other words." : undefined;
+      return answerOf(turn).trim() === "" ? "The model gave an empty answer. Ask again, or in other words." : cutShort(turn);
     case "handled":
       return turn.messages.some((m) => m.role === "system" && m.level === "error") ? turn.text || `/${outcome.command} failed.` : undefined;
     case "blocked":
@@ -64,7 +99,7 @@ export function failureOf(turn: TurnResult): string | undefined {
     case "aborted":
       return outcome.reason === "interrupted" ? "interrupted" : `interrupted: ${outcome.reason}`;
     case "refused":
-      return turn.text.trim() || "The model refused to answer.";
+      return "The model refused to answer: ask in another way, or another model.";
     case "step-limit":
       return `Stopped after ${plural(outcome.steps, "model call")}, the most that --max-turns allows.`;
     case "failed":
@@ -89,12 +124,31 @@ function terminalReason(turn: TurnResult): string {
   }
 }
 
+function wireCost({ usd, unpriced, models }: Session["cost"]): Pick<WireResult, "total_cost_usd" | "modelUsage"> {
+  const usages = models.map(({ provider, model, usage, usd }): [string, WireModelUsage] => [
+    provider === "anthropic" ? model : `${provider}/${model}`,
+    {
+      inputTokens: usage.input,
+      outputTokens: usage.output,
+      cacheReadInputTokens: usage.cacheRead,
+      cacheCreationInputTokens: usage.cacheWrite,
+      ...(usd === undefined ? {} : { costUSD: usd }),
+    },
+  ]);
+  return { ...(unpriced.length === 0 ? { total_cost_usd: usd } : {}), modelUsage: Object.fromEntries(usages) };
+}
+
 /** Exactly one per turn. */
-export function wireResult(turn: TurnResult, session: string, uuid: string): WireResult {
+export function wireResult(turn: TurnResult, session: Pick<Session, "id" | "cost">, uuid: string): WireResult {
   const failure = failureOf(turn);
   const kind = turn.outcome.kind;
+  const partial = kind === "completed" && answerOf(turn).trim() !== "";
   const subtype: ResultSubtype =
-    failure === undefined || kind === "refused" ? "success" : kind === "step-limit" ? "error_max_turns" : "error_during_execution";
+    failure === undefined || kind === "refused" || partial
+      ? "success"
+      : kind === "step-limit"
+        ? "error_max_turns"
+        : "error_during_execution";
   const last = lastReply(turn.messages);
   return {
     type: "result",
@@ -103,12 +157,13 @@ export function wireResult(turn: TurnResult, session: string, uuid: string): Wir
     duration_ms: Math.round(turn.ms),
     duration_api_ms: Math.round(turn.apiMs),
     num_turns: turn.messages.filter((m) => m.role === "assistant").length,
-    ...(subtype === "success" ? { result: turn.text || (failure ?? "") } : { errors: [failure ?? ""] }),
+    ...(subtype === "success" ? { result: kind === "refused" ? (failure ?? "") : answerOf(turn) } : { errors: [failure ?? ""] }),
     stop_reason: last ? wireStop(last.stop) : null,
     usage: wireUsage(turn.usage),
+    ...wireCost(session.cost),
     permission_denials: turn.denials.map((d) => ({ tool_name: d.tool, tool_use_id: d.callId, tool_input: d.input })),
     terminal_reason: terminalReason(turn),
-    session_id: session,
+    session_id: session.id,
     uuid,
   };
 }

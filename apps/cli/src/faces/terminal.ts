@@ -7,11 +7,12 @@ import { EXIT, type ExitCode } from "../exit.ts";
 import type { Io } from "../io.ts";
 import type { SessionArgs } from "../options.ts";
 import { plainLine, visible } from "../plain.ts";
-import { ago, plural } from "../quantity.ts";
+import { ago, dollars, lasting, plural } from "../quantity.ts";
 import { VERSION } from "../version.ts";
 import { callLine, callText } from "./call-line.ts";
 import { faultText } from "./fault.ts";
 import { hintFor } from "./hint.ts";
+import { retryText } from "./retry.ts";
 import { Screen } from "./screen.ts";
 
 const IDLE = "> ";
@@ -19,16 +20,28 @@ const BUSY = "+ ";
 const ASKING = "? ";
 
 export async function terminal(args: SessionArgs, io: Io): Promise<ExitCode> {
+  const begun = performance.now();
   const engine = await openEngine(args, io, { headless: false });
+  const before = callsOf(engine.session);
   const talk = new Talk(engine, io, args.continue || args.resume !== undefined);
   const first = args.prompt.trim();
   if (first !== "") talk.send(first);
   await talk.over;
   await engine.dispose();
   const { session } = engine;
+  if (callsOf(session) > before) io.stdout.write(`${summary(session.cost, performance.now() - begun)}\n`);
   if (session.path !== null && existsSync(session.path) && session.messages.length > 0)
     io.stdout.write(`Go on with this session: heddle --resume ${session.id}\n`);
   return EXIT.done;
+}
+
+const callsOf = ({ cost }: Session): number => cost.models.reduce((n, m) => n + m.calls, 0);
+
+/** What the session has cost, in one line. */
+export function summary({ usd, unpriced, models, apiMs }: Session["cost"], wallMs: number): string {
+  const known = unpriced.length === models.length ? "cost not known" : `cost ${dollars(usd)}`;
+  const without = unpriced.length > 0 && unpriced.length < models.length ? ` without ${unpriced.join(", ")}` : "";
+  return `${plainLine(known + without, 500)} · ${lasting(apiMs)} of waiting for models · ${lasting(wallMs)} in all`;
 }
 
 type Tally = { input: number; output: number; cached: number; calls: number };
@@ -48,6 +61,8 @@ class Talk {
   #parked: string[] = [];
   /** Calls of the reply that have no end yet. */
   #openCalls = 0;
+  /** The reply that text on the screen belongs to. */
+  #streamed = "";
   #interrupted = false;
   #over = false;
   #leaving = false;
@@ -160,6 +175,14 @@ class Talk {
       case "message.delta":
         if (event.of !== "text") break;
         this.#screen.stream(event.text);
+        this.#streamed = event.id;
+        break;
+      case "message.voided":
+        if (this.#streamed === event.id) this.#screen.print("(the reply was cut off and is asked for again)", "dim");
+        this.#streamed = "";
+        break;
+      case "model.retry":
+        this.#screen.print(visible(retryText(event)), "dim");
         break;
       case "message.added":
         this.#message(event.message);
@@ -229,7 +252,7 @@ class Talk {
     this.#notices();
     const { calls, input, output, cached } = this.#tally;
     if (outcome.kind === "aborted") this.#screen.print("interrupted", "error");
-    if (outcome.kind === "refused") this.#screen.print("The model refused to answer.", "error");
+    if (outcome.kind === "refused") this.#screen.print("The model refused to answer: ask in another way, or another model.", "error");
     if (outcome.kind === "step-limit") this.#screen.print(`Stopped after ${plural(outcome.steps, "model call")}.`, "error");
     if (calls > 0) {
       const share = input > 0 ? ` (${Math.round((100 * cached) / input)} % cached)` : "";

@@ -1,5 +1,5 @@
 /** Messages of a session as the lines of the stream-json format. */
-import type { AssistantPart, Content, Message } from "@heddle/kernel/protocol";
+import type { AssistantPart, Content, Message, RuntimeEvent } from "@heddle/kernel/protocol";
 import { type WireResult, type WireUsage, wireStop, wireUsage } from "./result.ts";
 
 export type WireInit = {
@@ -12,7 +12,7 @@ export type WireInit = {
   model: string;
   permissionMode: string;
   slash_commands: string[];
-  apiKeySource: "ANTHROPIC_API_KEY" | "none";
+  apiKeySource: string;
   heddle_version: string;
   output_style: "default";
   agents: [];
@@ -38,13 +38,38 @@ type WireAssistant = {
   stop_sequence: null;
   usage: WireUsage;
 };
+/** `error` says what was wrong, `cause` of which kind that is; `model` is the one that is asked instead. */
+type WireRetry = {
+  type: "system";
+  subtype: "api_retry";
+  attempt: number;
+  max_retries: number;
+  retry_delay_ms: number;
+  error: string;
+  cause: string;
+  model?: string;
+  session_id: string;
+  uuid: string;
+};
 export type WireMessage =
   | WireInit
   | WireResult
   | ({ type: "assistant"; message: WireAssistant } & Named)
   | ({ type: "user"; message: { role: "user"; content: WireBlock[] }; timestamp: string } & Named)
+  | WireRetry
+  | { type: "system"; subtype: "message_voided"; message_id: string; why: string; session_id: string; uuid: string }
   | { type: "system"; subtype: "local_command_output"; content: string; session_id: string; uuid: string }
   | { type: "system"; subtype: "informational"; content: string; level: string; session_id: string; uuid: string };
+
+/** What happens to a reply before it is a message. */
+export function wireEvent(event: RuntimeEvent, session: string, uuid: () => string): WireMessage[] {
+  if (event.type === "message.voided")
+    return [{ type: "system", subtype: "message_voided", message_id: event.id, why: event.why, session_id: session, uuid: uuid() }];
+  if (event.type !== "model.retry") return [];
+  const { attempt, of, waitMs, message, cause, model } = event;
+  const said = { attempt, max_retries: of, retry_delay_ms: waitMs, error: message, cause, ...(model === undefined ? {} : { model }) };
+  return [{ type: "system", subtype: "api_retry", ...said, session_id: session, uuid: uuid() }];
+}
 
 const content = (parts: Content): WireBlock[] =>
   parts.map((p) => (p.type === "text" ? p : { type: "image", source: { type: "base64", media_type: p.mimeType, data: p.data } }));

@@ -46,7 +46,8 @@ describe("a provider of others", () => {
   it("that is not there is named, with those that are", async () => {
     const w = await world();
     addEcho(w);
-    const said = /^heddle: there is no provider "nope" for the model "nope\/any"; the providers are: anthropic, echo; .*\n$/;
+    const said =
+      /^heddle: there is no provider "nope" for the model "nope\/any"; the providers are: anthropic, openai, ollama, .*, echo; .*\n$/;
     const ran = await w.run(["-p", "x", "--model", "nope/any"], { env: NO_SERVER });
     expect([ran.code, ran.stdout, ran.stderr]).toEqual([1, "", expect.stringMatching(said)]);
     const doctor = await w.run(["doctor", "--model", "nope/any"], { env: NO_SERVER });
@@ -55,7 +56,7 @@ describe("a provider of others", () => {
     const gone = await w.run(["-p", "x"]);
     expect([gone.code, gone.stderr]).toEqual([
       1,
-      expect.stringContaining('there is no provider "gone"; the providers are: anthropic, echo;'),
+      expect.stringContaining('there is no provider "gone"; the providers are: anthropic, openai, '),
     ]);
   });
 
@@ -84,7 +85,7 @@ describe("a provider of others", () => {
         expect.stringContaining("settings.json:1:15: provider: "),
         expect.stringContaining('plugin "acme-broken"@1.0.0'),
         expect.stringMatching(/^heddle: no model\. Set ANTHROPIC_API_KEY/),
-        expect.anything(),
+        expect.stringContaining("--model ollama/NAME"),
         expect.anything(),
       ],
     ]);

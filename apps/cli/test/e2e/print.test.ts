@@ -76,6 +76,16 @@ describe("json", () => {
         cache_read_input_tokens: expect.any(Number),
         cache_creation_input_tokens: expect.any(Number),
       },
+      total_cost_usd: expect.any(Number),
+      modelUsage: {
+        "claude-sonnet-5-5": {
+          inputTokens: expect.any(Number),
+          outputTokens: expect.any(Number),
+          cacheReadInputTokens: expect.any(Number),
+          cacheCreationInputTokens: expect.any(Number),
+          costUSD: expect.any(Number),
+        },
+      },
       permission_denials: [],
       terminal_reason: "completed",
       session_id: expect.any(String),
@@ -94,7 +104,9 @@ describe("json", () => {
 
   it("is an error object when the model cannot be reached", async () => {
     const w = await world({ script: hello }, true);
-    const ran = await w.run(["-p", "hi", "--output-format", "json"], { env: { ANTHROPIC_BASE_URL: "http://127.0.0.1:9" } });
+    const ran = await w.run(["-p", "hi", "--output-format", "json", "--settings", '{ "recovery": { "retries": 1 } }'], {
+      env: { ANTHROPIC_BASE_URL: "http://127.0.0.1:9" },
+    });
     const result = JSON.parse(ran.stdout) as Record<string, unknown>;
     expect([ran.code, result["subtype"], result["is_error"], result["terminal_reason"]]).toEqual([
       1,

@@ -37,6 +37,25 @@ describe("a session in a terminal", () => {
     expect(await t.ended).toBe(0);
   });
 
+  it("marks what a cut reply had shown, tells of the retry, and sums up at the end", async () => {
+    const w = await world({
+      script: [{ text: "From the first word to the very last one: all of it." }],
+      faults: [{ name: "cut-text", at: 0 }],
+    });
+    const t = terminal(w);
+    await t.shows(/^>$/m);
+    t.type("go\r");
+    await t.shows(/1 model call/);
+    expect(t.text()).toMatch(
+      /From the[\s\S]*\n\(the reply was cut off and is asked for again\)\nretry 1 of 10 in 0\.\d s \(network\): [\s\S]*ended before[\s\S]*: all of it\.\n/,
+    );
+    t.type("/cost\r");
+    await t.shows(/^anthropic\/claude-sonnet-5-5 +1 /m);
+    t.type("\x04");
+    expect(await t.ended).toBe(0);
+    expect(t.text()).toMatch(/^cost (\$\d\.\d{4}|not known) · \d+\.\d s of waiting for models · \d+\.\d s in all$/m);
+  });
+
   it("asks before it writes, and does what the person says", async () => {
     const write = (name: string) => ({ calls: [{ name: "Write", input: { file_path: `{{cwd}}/${name}`, content: "x\n" } }] });
     const w = await world();

@@ -1,0 +1,118 @@
+/** What a person sees of each fault of a server: the answer or one sentence, the exit code, and how often the server was asked more. */
+import type { FaultName, FaultSpec, Script } from "@heddle/anthropic-server";
+import { describe, expect, it } from "vitest";
+import { lines, world } from "./run.ts";
+
+const ANSWER = "It says alpha, and alpha is the first letter.";
+const script: Script = [{ text: "Let me look.", calls: [{ name: "Read", input: { file_path: "a.txt" } }] }, { text: ANSWER }];
+/** Waits of a second at most, whatever the usual one is. */
+const SOON = { headers: { "retry-after-ms": "50" } };
+
+const WATCHED = ["--settings", '{ "recovery": { "firstByteMs": 700, "idleMs": 300 } }'];
+
+type Row = {
+  fault: FaultName | FaultSpec;
+  /** Requests beyond the two that it takes without a fault. */
+  more?: number;
+  /** All of stdout, but for the end of its line; the answer where it is not said. */
+  out?: string | RegExp;
+  /** The one line on stderr of a failure. */
+  failure?: RegExp;
+  /** Retries that stderr tells of; as many as there are further requests where it is not said. */
+  told?: number;
+  flags?: string[];
+};
+const ROWS: readonly Row[] = [
+  { fault: "stall", more: 1, flags: WATCHED },
+  { fault: "stall-no-headers", more: 1, flags: WATCHED },
+  { fault: { name: "529-forever", ...SOON }, more: 2, failure: /overloaded/, flags: ["--settings", '{ "recovery": { "retries": 2 } }'] },
+  { fault: "slow" },
+  { fault: "delay-10s" },
+  { fault: "429-retry-after", more: 2 },
+  { fault: { name: "529", ...SOON }, more: 2 },
+  { fault: { name: "500", ...SOON }, more: 2 },
+  { fault: { name: "504", ...SOON, times: 1 }, more: 1 },
+  { fault: { name: "409", ...SOON }, more: 1 },
+  { fault: { name: "html-502", ...SOON }, more: 1 },
+  { fault: { name: "529-forever", ...SOON, times: 3 }, more: 3, flags: ["--fallback-model", "claude-haiku-5-5"] },
+  { fault: "529-should-not-retry", failure: /trying again will not help/ },
+  { fault: "401", failure: /API key was refused .* ANTHROPIC_API_KEY/ },
+  { fault: "402", failure: /no credit/ },
+  { fault: "403", failure: /may not/ },
+  { fault: "404", failure: /knows no model/ },
+  { fault: "429-spend-limit", failure: /spend limit/ },
+  { fault: "400-other", failure: /a property that the service will not accept/ },
+  { fault: "reset", more: 1 },
+  { fault: "cut-text", more: 1 },
+  { fault: "cut-twice", more: 2 },
+  { fault: "cut-in-tool", more: 0, told: 1 },
+  { fault: "sse-error", more: 1 },
+  { fault: "sse-error-first", more: 1 },
+  // What was complete stays, and the server of this test says it again instead of nothing.
+  { fault: "no-message-stop", more: 1, out: ANSWER + ANSWER },
+  { fault: "max-tokens-text", more: 1, told: 0, out: /^It says .*It says alpha, and alpha is the first letter\.$/ },
+  { fault: { name: "max-tokens-text", times: 9 }, more: 3, told: 0, out: /^(It says .*){4}$/, failure: /cut off at the output limit/ },
+  { fault: "refusal", more: 1, told: 0 },
+  { fault: { name: "refusal", times: 9 }, more: 1, told: 0, failure: /refused to answer/ },
+  { fault: "pause-turn", more: 1, told: 0, out: /is the first letter\.$/ },
+  { fault: "empty-end-turn", more: 1, told: 0 },
+  { fault: { name: "empty-end-turn", times: 9 }, more: 1, told: 0, failure: /without any output/ },
+  { fault: { name: "malformed-json", at: 0 } },
+  { fault: { name: "max-tokens-tool", at: 0 } },
+  { fault: { name: "unknown-tool", at: 0 } },
+  { fault: { name: "bad-tool-args", at: 0 } },
+];
+const nameOf = ({ fault, flags }: Row): string =>
+  [typeof fault === "string" ? fault : fault.name, typeof fault === "object" && fault.times, ...(flags ?? [])].filter(Boolean).join(" ");
+
+describe("a fault of the server", () => {
+  it.each(ROWS.map((row) => [nameOf(row), row] as const))("%s", async (_, row) => {
+    const { fault, more = 0, failure, out = failure ? "" : ANSWER, told = more, flags = [] } = row;
+    const w = await world({ script, faults: [fault] });
+    w.write("project/a.txt", "alpha\n");
+    const ran = await w.run(["-p", "what does a.txt say?", ...flags]);
+    const said = ran.stderr.split("\n").filter(Boolean);
+    const retries = said.filter((line) => /^heddle: retry \d of \d+ /.test(line));
+    const others = said.filter((line) => !retries.includes(line));
+    expect([ran.code, ran.stdout.replace(/\n$/, ""), others, retries.length, w.server.mainRequests().length - 2]).toEqual([
+      failure ? 1 : 0,
+      typeof out === "string" ? out : expect.stringMatching(out),
+      failure ? [expect.stringMatching(failure)] : [],
+      told,
+      more,
+    ]);
+  });
+
+  it("is told as records in stream-json, and what was said before it is void", async () => {
+    const w = await world({ script, faults: ["cut-text"] });
+    w.write("project/a.txt", "alpha\n");
+    const ran = await w.run(["-p", "what does a.txt say?", "--output-format", "stream-json"]);
+    const out = lines(ran.stdout);
+    expect([ran.code, ran.stderr, out.at(-1)?.["result"]]).toEqual([0, "", ANSWER]);
+    const session = out[0]?.["session_id"];
+    const named = { type: "system", session_id: session, uuid: expect.any(String) };
+    expect(out.filter((l) => l["type"] === "system" && l["subtype"] !== "init")).toEqual([
+      { ...named, subtype: "message_voided", message_id: expect.any(String), why: expect.any(String) },
+      {
+        ...named,
+        subtype: "api_retry",
+        attempt: 1,
+        max_retries: 6,
+        retry_delay_ms: expect.any(Number),
+        cause: "network",
+        error: expect.stringContaining("ended before the reply was complete"),
+      },
+    ]);
+  });
+
+  it("that leaves half an answer is an error with a result in json", async () => {
+    const w = await world({ script, faults: [{ name: "max-tokens-text", times: 9 }] });
+    w.write("project/a.txt", "alpha\n");
+    const ran = await w.run(["-p", "what does a.txt say?", "--output-format", "json"]);
+    expect([ran.code, ran.stderr, JSON.parse(ran.stdout)]).toEqual([
+      1,
+      "",
+      expect.objectContaining({ subtype: "success", is_error: true, stop_reason: "max_tokens", result: expect.stringMatching(/^It says/) }),
+    ]);
+  });
+});
