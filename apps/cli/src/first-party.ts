@@ -1,6 +1,7 @@
 /** The plugins that come with heddle: what they say about themselves is here, their code is loaded when a runtime starts. */
 import attachments from "@heddle/attachments/package.json" with { type: "json" };
 import commands from "@heddle/commands/package.json" with { type: "json" };
+import compaction from "@heddle/compaction/package.json" with { type: "json" };
 import context from "@heddle/context/package.json" with { type: "json" };
 import inputPipeline from "@heddle/input-pipeline/package.json" with { type: "json" };
 import permissions from "@heddle/permissions/package.json" with { type: "json" };
@@ -22,6 +23,7 @@ const LIST: readonly { is: Package; load(): Promise<{ default: unknown }> }[] = 
   { is: commands, load: () => import("@heddle/commands") },
   { is: tools, load: () => import("@heddle/tools") },
   { is: attachments, load: () => import("@heddle/attachments") },
+  { is: compaction, load: () => import("@heddle/compaction") },
   { is: anthropic, load: () => import("@heddle/provider-anthropic") },
   { is: openai, load: () => import("@heddle/provider-openai") },
   { is: replay, load: () => import("@heddle/provider-replay") },

@@ -86,6 +86,7 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
       deny: [...deny.map(ruleText), ...(failClosed ? [{ rule: "(unreadable settings)", source: "settings" }] : [])],
     },
     "@heddle/tools": rg ? { ripgrep: rg } : {},
+    "@heddle/compaction": { dir: join(config.home, "results") },
     "@heddle/context": {
       home: io.userDir,
       platform: process.platform,

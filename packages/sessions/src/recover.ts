@@ -22,6 +22,7 @@ export type Recovered = {
 };
 
 const COSTS: readonly EventType[] = ["model.requested", "model.retry", "model.replied"];
+const isCost = (e: RuntimeEvent): boolean => COSTS.includes(e.type) || (e.type === "stage.ran" && e.record.point === "providers");
 
 export function recover(contents: LogContents): Recovered {
   let history: Message[] = [];
@@ -33,6 +34,7 @@ export function recover(contents: LogContents): Recovered {
     if (line.type === "message.added") history.push(line.message);
     else if (line.type === "history.dropped") history = history.filter((m) => !line.ids.includes(m.id));
     else if (line.type === "prefix.built") prefix = line.prefix;
+    else if (line.type === "turn.started") model = line.model;
     else if (line.type === "session.changed") {
       const { change } = line;
       model = change.model ?? model;
@@ -52,7 +54,7 @@ export function recover(contents: LogContents): Recovered {
   ];
   const pending = waiting.map((w) => w.input);
   const notices = noticesOf(contents, mended, pending);
-  const spent = contents.lines.filter((line): line is RuntimeEvent => isEvent(line) && COSTS.includes(line.type));
+  const spent = contents.lines.filter((line): line is RuntimeEvent => isEvent(line) && isCost(line));
   return { messages: mended.messages, prefix, model, effort, permissionMode, pending, spent, notices, append };
 }
 

@@ -67,11 +67,12 @@ describe("heddle plugins", () => {
       "@heddle/commands",
       "@heddle/tools",
       "@heddle/attachments",
+      "@heddle/compaction",
       "@heddle/provider-anthropic",
       "@heddle/provider-openai",
     ]);
     const check = await w.run(["plugins", "check"]);
-    expect([check.code, check.stdout]).toEqual([0, "8 of 8 plugins work\n"]);
+    expect([check.code, check.stdout]).toEqual([0, "9 of 9 plugins work\n"]);
     expect((await w.run(["plugins", "why", "/help"])).stdout).toMatch(/^help at commands: @heddle\/commands .*\(built in\)\n$/);
     const unknown = await w.run(["plugins", "why", "Grepp"]);
     expect([unknown.code, unknown.stderr]).toEqual([1, 'heddle: no plugin contributes "Grepp"; did you mean "Grep"?\n']);

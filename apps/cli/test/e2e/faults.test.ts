@@ -42,6 +42,12 @@ const ROWS: readonly Row[] = [
   { fault: "404", failure: /knows no model/ },
   { fault: "429-spend-limit", failure: /spend limit/ },
   { fault: "400-other", failure: /a property that the service will not accept/ },
+  // Of a conversation this short nothing can be left out; a longer one is below.
+  { fault: "400-too-long", failure: /too long for claude-sonnet-5-5/ },
+  { fault: "context-window-exceeded", failure: /context window is full/ },
+  { fault: "413", failure: /too large/ },
+  { fault: "400-input-length", more: 1, told: 0 },
+  { fault: "binding-400", failure: /bound to a different conversation/ },
   { fault: "reset", more: 1 },
   { fault: "cut-text", more: 1 },
   { fault: "cut-twice", more: 2 },
@@ -81,6 +87,27 @@ describe("a fault of the server", () => {
       told,
       more,
     ]);
+  });
+
+  it.each([
+    ["400-too-long", 0],
+    ["413", 1],
+  ] as const)("%s of a long conversation costs one request more and what is left out stays readable", async (fault, told) => {
+    const long: Script = [
+      { calls: [{ name: "Read", input: { file_path: "a.txt" } }] },
+      { calls: [{ name: "Read", input: { file_path: "b.txt" } }] },
+      { text: ANSWER },
+    ];
+    const w = await world({ script: long, faults: [{ name: fault, at: 2 }] });
+    for (const name of ["a", "b"]) w.write(`project/${name}.txt`, `${`${name} `.repeat(60)}\n`.repeat(1_500));
+    const ran = await w.run(["-p", "what do they say?"]);
+    expect([ran.code, ran.stdout, w.server.mainRequests().length - 3]).toEqual([0, `${ANSWER}\n`, 1]);
+    expect(ran.stderr.split("\n").filter(Boolean)).toHaveLength(told);
+    const [refused, again] = w.server
+      .mainRequests()
+      .slice(-2)
+      .map((r) => JSON.stringify(r.body).length);
+    expect(again!).toBeLessThan(refused! * 0.8);
   });
 
   it("is told as records in stream-json, and what was said before it is void", async () => {

@@ -120,8 +120,9 @@ export async function walk(seed: number): Promise<Seen> {
   const server = await startAnthropicServer({ script, seed: String(seed) as never });
   const options = { apiKey: "walk", baseURL: server.url };
   const open = async (host: MemoryHost, resume: boolean): Promise<{ runtime: Runtime; session: Session }> => {
+    const life = ++lives; // ids are unique for ever, also over a kill
     const runtime = await createRuntime({
-      host,
+      host: { ...host, id: (kind) => `${host.id(kind)}-${life}` },
       cwd: "/w",
       stateDir: "/state",
       plugins: [
@@ -135,6 +136,7 @@ export async function walk(seed: number): Promise<Seen> {
     if (runtime.problems.length > 0) throw new Error(runtime.problems.map((p) => p.message).join("; "));
     return { runtime, session: await runtime.open({ headless: true, maxSteps: 12, ...(resume ? { resume: "latest" } : {}) }) };
   };
+  let lives = 0;
   let host = memoryHost();
   let { runtime, session } = await open(host, false);
   const accepted: string[] = [];

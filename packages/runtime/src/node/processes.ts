@@ -11,7 +11,7 @@ const KILL_MS = 1_500;
 const LINGER_MS = 200;
 
 /** Heddle's own credentials: no command of a model or a hook gets them. */
-const SECRET = /^(ANTHROPIC_|CLAUDE_CODE_OAUTH_TOKEN$|HEDDLE_.*(KEY|TOKEN|SECRET|PASSWORD))/i;
+const SECRET = /^(ANTHROPIC_|OPENAI_API_KEY$|OPENROUTER_API_KEY$|CLAUDE_CODE_OAUTH_TOKEN$|HEDDLE_.*(KEY|TOKEN|SECRET|PASSWORD))/i;
 /** There is no terminal behind a command; whatever would wait for a person must fail or go on instead. */
 const NON_INTERACTIVE: Readonly<Record<string, string>> = {
   TERM: "dumb",
