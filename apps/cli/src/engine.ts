@@ -76,6 +76,7 @@ export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io,
     headless: as.headless,
     ...(resume === undefined ? {} : { resume }),
     ...(args.maxTurns === undefined ? {} : { maxSteps: args.maxTurns }),
+    ...(args.maxBudgetUsd === undefined ? {} : { maxBudgetUsd: args.maxBudgetUsd }),
   });
   const providers = namesAt(runtime, "providers");
   const { error, notice } = checkModel(args.model ?? session.model, plan, providers);

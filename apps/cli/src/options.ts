@@ -36,6 +36,7 @@ export const SESSION_OPTIONS = {
     describe: "Go on with a session, by its id or a beginning of it; without one, list them",
     group: "Session:",
   },
+  "max-budget-usd": { type: "number", describe: "Call no model once the session has cost so much", group: "Session:" },
   "max-turns": { type: "number", describe: "Most model calls per prompt", group: "Session:" },
   verbose: { type: "boolean", describe: "Say more on stderr; with json, print every message", group: "Session:" },
 } as const satisfies Record<string, Options>;
@@ -64,6 +65,7 @@ export type SessionArgs = SetupArgs & {
   /** Empty: the person has to choose. */
   resume?: string;
   maxTurns?: number;
+  maxBudgetUsd?: number;
   verbose: boolean;
 };
 
@@ -88,6 +90,8 @@ export function setupArgs(argv: Argv): SetupArgs {
 /** Throws a {@link UsageError} for what cannot go together. */
 export function sessionArgs(argv: Argv): SessionArgs {
   const words = [...((argv["prompt"] as string[] | undefined) ?? []), ...((argv["--"] as string[] | undefined) ?? [])];
+  const maxBudgetUsd = argv["max-budget-usd"];
+  if (maxBudgetUsd !== undefined && !((maxBudgetUsd as number) > 0)) throw new UsageError("--max-budget-usd needs a number above 0");
   const maxTurns = argv["max-turns"];
   if (maxTurns !== undefined && !(Number.isInteger(maxTurns) && (maxTurns as number) > 0))
     throw new UsageError("--max-turns needs a whole number above 0");
@@ -100,6 +104,7 @@ export function sessionArgs(argv: Argv): SessionArgs {
     continue: argv["continue"] === true,
     ...(typeof argv["resume"] === "string" ? { resume: argv["resume"] } : {}),
     ...(maxTurns === undefined ? {} : { maxTurns: maxTurns as number }),
+    ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd: maxBudgetUsd as number }),
     verbose: argv["verbose"] === true,
   };
   if (args.continue && args.resume !== undefined) throw new UsageError("--continue and --resume exclude each other: give one of them");

@@ -15,9 +15,11 @@ export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
   const started = await startPlugins(o.plugins, { host, ...(o.withoutTools ? { withoutTools: o.withoutTools } : {}) });
   const debug = await DebugLog.open(host, o.stateDir);
   for (const problem of started.problems) debug.write(problem.plugin, problem.message);
-  const { registry, forget } = withRecovery(started.registry, host.timers ?? timersOf(), o.recovery, (id, broke) => {
-    for (const session of sessions) if (session.id === id) session.prefixBroke(broke);
+  const { registry, forget } = withRecovery(started.registry, host.timers ?? timersOf(), o.recovery, {
+    broke: (id, it) => of(id)?.prefixBroke(it),
+    spent: (id) => of(id)?.spent(),
   });
+  const of = (id: string): Engine | undefined => [...sessions].find((session) => session.id === id);
   const catalog = new Catalog(registry);
   const sessions = new Set<Engine>();
   let disposed: Promise<readonly Problem[]> | undefined;
@@ -101,6 +103,7 @@ function startOf(o: RuntimeOptions, options: OpenOptions, cwd: string, id: strin
     permissionMode: o.permissionMode ?? "default",
     headless: options.headless ?? false,
     maxSteps: options.maxSteps,
+    maxBudgetUsd: options.maxBudgetUsd,
     messages: [],
     prefix: undefined,
     pending: [],

@@ -99,6 +99,8 @@ export type OpenOptions = {
   readonly headless?: boolean;
   /** Model calls per turn. */
   readonly maxSteps?: number;
+  /** No model is called any more once the session, with what it cost before a resume, has cost so much; nor one whose price is not known. */
+  readonly maxBudgetUsd?: number;
 };
 
 export type Runtime = {

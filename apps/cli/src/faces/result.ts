@@ -20,7 +20,7 @@ export type WireModelUsage = {
   cacheCreationInputTokens: number;
   costUSD?: number;
 };
-export type ResultSubtype = "success" | "error_during_execution" | "error_max_turns";
+export type ResultSubtype = "success" | "error_during_execution" | "error_max_turns" | "error_max_budget_usd";
 export type WireResult = {
   type: "result";
   subtype: ResultSubtype;
@@ -148,7 +148,9 @@ export function wireResult(turn: TurnResult, session: Pick<Session, "id" | "cost
       ? "success"
       : kind === "step-limit"
         ? "error_max_turns"
-        : "error_during_execution";
+        : failure.startsWith("The budget of ")
+          ? "error_max_budget_usd"
+          : "error_during_execution";
   const last = lastReply(turn.messages);
   return {
     type: "result",

@@ -1,5 +1,5 @@
 /** Puts recovery around every provider of a registry. The kernel knows nothing of it. */
-import { type Entry, POINT_IDS, type Provider, Registry } from "@heddle/kernel";
+import { type Entry, ModelError, POINT_IDS, type Provider, Registry } from "@heddle/kernel";
 import type { PrefixBreak } from "../session/prefix-watch.ts";
 import type { Timers } from "../types.ts";
 import { Budget } from "./budget.ts";
@@ -17,10 +17,16 @@ export type Recovered = {
   forget(session: string): void;
 };
 
-export type OnBreak = (session: string, broke: PrefixBreak) => void;
+/** What the wrapper asks and tells of a session. */
+export type Sessions = {
+  broke(session: string, it: PrefixBreak): void;
+  /** Why the session may not call a model any more. */
+  spent(session: string): string | undefined;
+};
+const NOBODY: Sessions = { broke() {}, spent: () => undefined };
 
 /** A registry whose providers ask again. Names, order and everything else are those of `registry`. */
-export function withRecovery(registry: Registry, timers: Timers, options?: RecoveryOptions, onBreak: OnBreak = () => {}): Recovered {
+export function withRecovery(registry: Registry, timers: Timers, options?: RecoveryOptions, of: Sessions = NOBODY): Recovered {
   const settings = settingsOf(options);
   const sessions = new Map<string, SessionMemory>();
   const providers = registry.all("providers");
@@ -41,7 +47,9 @@ export function withRecovery(registry: Registry, timers: Timers, options?: Recov
       stream(request, ctx) {
         const memory = memoryOf(ctx.session.id);
         const broke = memory.watch.see(request);
-        if (broke) onBreak(ctx.session.id, broke);
+        if (broke) of.broke(ctx.session.id, broke);
+        const spent = of.spent(ctx.session.id);
+        if (spent !== undefined) throw new ModelError(spent, { kind: "billing" });
         const turn = memory.turn(ctx.turn.id, () => {
           const budget = new Budget(settings, ctx.session.headless, () => timers.random());
           return new TurnMemory(budget, fallbacksOf(registry, entry, settings));

@@ -43,6 +43,7 @@ export type SessionStart = {
   readonly permissionMode: string;
   readonly headless: boolean;
   readonly maxSteps: number | undefined;
+  readonly maxBudgetUsd: number | undefined;
   readonly messages: readonly Message[];
   readonly prefix: Prefix | undefined;
   readonly pending: readonly Input[];
@@ -142,6 +143,16 @@ export class Engine implements Session {
   }
   get cost(): Cost {
     return this.#meter.cost;
+  }
+  /** Why no model may be called any more. */
+  spent(): string | undefined {
+    const { maxBudgetUsd: most } = this.#start;
+    if (most === undefined) return undefined;
+    const { usd, unpriced } = this.#meter.cost;
+    if (unpriced.length > 0)
+      return `The budget cannot be kept, because the price of ${unpriced.join(", ")} is not known. Leave the budget out, or choose another model.`;
+    if (usd < most) return undefined;
+    return `The budget of $${most} is spent: the session has cost $${usd.toFixed(4)}. Raise it to go on.`;
   }
   /** From the watch of the request: it is paid for anew. */
   prefixBroke({ cause, tokens }: PrefixBreak): void {
