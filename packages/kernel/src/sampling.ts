@@ -66,7 +66,7 @@ export class Reply {
     if (c.type === "ping") return;
     if (c.type === "retry") return void this.env.emit({ ...c, type: "model.retry" });
     if (c.type === "void") {
-      this.#parts.clear();
+      for (const known of [this.#parts, this.#ended]) known.clear();
       return void this.env.emit({ type: "message.voided", id: this.id, why: c.why });
     }
     this.#firstMs ??= this.env.now() - this.#started;

@@ -43,7 +43,7 @@ describe("cost", () => {
       of: 6,
       waitMs: 0,
       message: "",
-      model: "other",
+      model: "q/small/other",
     };
     const events = [
       asked("big"),
@@ -53,15 +53,19 @@ describe("cost", () => {
       asked("big"),
       retry,
       replied({ input: 7, output: 3 }),
+      asked("big"), // of the same turn, which stays with the model that it fell back to
+      replied({ input: 1, output: 1 }),
+      { ...asked("big"), turn: "next" },
+      replied({ input: 0, output: 0 }),
     ];
     for (const event of events) meter.take(event);
     expect(meter.cost).toEqual({
       usd: 4 + 20 + 0.000002,
-      unpriced: ["p/other"],
+      unpriced: ["q/small/other"],
       apiMs: 0,
       models: [
-        { provider: "p", model: "big", calls: 2, usd: 24.000002, usage: { input: 1e6, output: 1e6, cacheRead: 10, cacheWrite: 0 } },
-        { provider: "p", model: "other", calls: 1, usage: { input: 7, output: 3, cacheRead: 0, cacheWrite: 0 } },
+        { provider: "p", model: "big", calls: 3, usd: 24.000002, usage: { input: 1e6, output: 1e6, cacheRead: 10, cacheWrite: 0 } },
+        { provider: "q", model: "small/other", calls: 2, usage: { input: 8, output: 4, cacheRead: 0, cacheWrite: 0 } },
       ],
     });
   });

@@ -24,6 +24,15 @@ describe("--max-budget-usd", () => {
     expect([ran.code, w.server.mainRequests().length]).toEqual([1, 1]);
     expect(ran.stderr).toContain("the price of anthropic/claude-opus-9 is not known");
   });
+  it("knows the price of a model that it fell back to", async () => {
+    const faults = [{ name: "529" as const, at: 0, times: 3, headers: { "retry-after-ms": "20" } }];
+    const w = await world({ script, faults });
+    const flags = ["--max-budget-usd", "5", "--fallback-model", "claude-haiku-5-5", "--output-format", "json"];
+    const ran = await w.run(["-p", "what is here?", ...flags]);
+    const { modelUsage } = JSON.parse(ran.stdout) as { modelUsage: Record<string, { costUSD?: number }> };
+    expect([ran.code, Object.keys(modelUsage)]).toEqual([0, ["claude-haiku-5-5"]]);
+    expect(modelUsage["claude-haiku-5-5"]?.costUSD).toBeGreaterThan(0);
+  });
   it("needs a number above nothing", async () => {
     const w = await world();
     expect(await w.run(["-p", "x", "--max-budget-usd", "0"])).toMatchObject({

@@ -1,5 +1,6 @@
 /** Puts recovery around every provider of a registry. The kernel knows nothing of it. */
 import { type Entry, ModelError, POINT_IDS, type Provider, Registry } from "@heddle/kernel";
+import { targetIn } from "../session/catalog.ts";
 import type { PrefixBreak } from "../session/prefix-watch.ts";
 import type { Timers } from "../types.ts";
 import { Budget } from "./budget.ts";
@@ -66,12 +67,10 @@ export function withRecovery(registry: Registry, timers: Timers, options?: Recov
   return { registry: new Wrapped(registry, new Map(providers.map((e) => [e, wrap(e)]))), forget: (id) => void sessions.delete(id) };
 }
 
-/** `provider/model` where such a provider is there; else a model of `usual`. */
 function fallbacksOf(registry: Registry, usual: Entry<"providers">, { fallbackModels }: RecoverySettings): Target[] {
   return fallbackModels.map((name) => {
-    const slash = name.indexOf("/");
-    const entry = slash > 0 ? registry.find("providers", name.slice(0, slash)) : undefined;
-    return entry ? { entry, model: name.slice(slash + 1) } : { entry: usual, model: name };
+    const { provider, model } = targetIn(registry, usual.name, name);
+    return { entry: registry.find("providers", provider) ?? usual, model };
   });
 }
 

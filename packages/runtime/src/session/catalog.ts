@@ -16,6 +16,13 @@ const DEFAULT_WINDOW = 200_000;
 
 export type Target = { readonly provider: string; readonly model: string };
 
+/** `provider/model` where such a provider is there; else a model of `usual`. */
+export function targetIn(registry: Registry, usual: string, name: string): Target {
+  const slash = name.indexOf("/");
+  const named = slash > 0 ? name.slice(0, slash) : "";
+  return registry.find("providers", named) ? { provider: named, model: name.slice(slash + 1) } : { provider: usual, model: name };
+}
+
 export class Catalog {
   readonly #registry: Registry;
   #tools: readonly ToolSpec[] | undefined;
@@ -47,11 +54,8 @@ export class Catalog {
       return { plugin, name, ...(summary ? { summary } : {}), ...(hint ? { hint } : {}), ...(aliases ? { aliases } : {}) };
     });
   }
-  /** `provider/model` where such a provider is there; else a model of `usual`. */
   target(usual: string, name: string): Target {
-    const slash = name.indexOf("/");
-    const named = slash > 0 ? name.slice(0, slash) : "";
-    return this.#registry.find("providers", named) ? { provider: named, model: name.slice(slash + 1) } : { provider: usual, model: name };
+    return targetIn(this.#registry, usual, name);
   }
   /** What the provider says of its model. A failure counts as not knowing, and is a fault the first time. */
   info({ provider, model }: Target): ModelInfo {

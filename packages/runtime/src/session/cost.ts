@@ -23,7 +23,13 @@ type Sum = { provider: string; model: string; calls: number; usage: Required<Usa
 export class CostMeter {
   readonly #info: (provider: string, model: string) => ModelInfo;
   readonly #sums = new Map<string, Sum>();
-  #asked = { provider: "", model: "" };
+  /** Who replies: the model that was asked for, or the one that the turn has fallen back to. */
+  #asked: { provider: string; model: string; turn: string | null; fallback: boolean } = {
+    provider: "",
+    model: "",
+    turn: null,
+    fallback: false,
+  };
   #apiMs = 0;
 
   /** `info` is asked for the prices when a reply is counted. */
@@ -31,9 +37,12 @@ export class CostMeter {
     this.#info = info;
   }
   take(event: RuntimeEvent): void {
-    if (event.type === "model.requested") this.#asked = { provider: event.provider, model: event.model };
-    else if (event.type === "model.retry" && event.model !== undefined) this.#asked = { ...this.#asked, model: event.model };
-    else if (event.type === "stage.ran" && event.record.point === "providers") this.#apiMs += event.record.ms;
+    if (event.type === "model.requested" && (this.#asked.turn !== event.turn || !this.#asked.fallback))
+      this.#asked = { provider: event.provider, model: event.model, turn: event.turn, fallback: false };
+    else if (event.type === "model.retry" && event.model !== undefined) {
+      const [provider = "", ...model] = event.model.split("/"); // a fallback is always named `provider/model`
+      this.#asked = { provider, model: model.join("/"), turn: event.turn, fallback: true }; // for the rest of the turn
+    } else if (event.type === "stage.ran" && event.record.point === "providers") this.#apiMs += event.record.ms;
     else if (event.type === "model.replied" && event.usage) this.#add(event.usage);
   }
   #add(usage: Usage): void {
