@@ -64,6 +64,10 @@ try {
     const demo = run("heddle demo", heddle, ["demo"], env);
     if (demo !== undefined && !demo.includes("ended: completed"))
       findings.push(`apps/cli: heddle demo did not complete its turn:\n${demo}`);
+    const resizes = existsSync(join(installed, "node_modules", "sharp"));
+    const doctor = spawnSync(heddle, ["doctor"], { cwd: dir, encoding: "utf8", env: { ...quietEnv, ...env }, shell: windows });
+    if (!new RegExp(`^${resizes ? "ok" : "note"} +images `, "m").test(doctor.stdout))
+      findings.push(`apps/cli: sharp is ${resizes ? "" : "not "}installed beside heddle, and heddle doctor says:\n${doctor.stdout}`);
   }
 } finally {
   rmSync(dir, { recursive: true, force: true });

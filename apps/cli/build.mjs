@@ -54,7 +54,7 @@ async function bundle() {
       mainFields: ["module", "main"],
       plugins: [oneLocale()],
       alias: { "string-width": join(here, "lazy-string-width.mjs") },
-      external: ["@vscode/ripgrep"],
+      external: ["@vscode/ripgrep", "sharp"],
       metafile: true,
       logLevel: "warning",
     };

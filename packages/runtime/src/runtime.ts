@@ -15,9 +15,11 @@ export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
   const started = await startPlugins(o.plugins, { host, ...(o.withoutTools ? { withoutTools: o.withoutTools } : {}) });
   const debug = await DebugLog.open(host, o.stateDir);
   for (const problem of started.problems) debug.write(problem.plugin, problem.message);
-  const { registry, forget } = withRecovery(started.registry, host.timers ?? timersOf(), o.recovery, {
+  const means = { timers: host.timers ?? timersOf(), images: host.images };
+  const { registry, forget } = withRecovery(started.registry, means, o.recovery, {
     broke: (id, it) => of(id)?.prefixBroke(it),
     spent: (id) => of(id)?.spent(),
+    unfit: (id, why) => of(id)?.imagesUnfit(why),
   });
   const of = (id: string): Engine | undefined => [...sessions].find((session) => session.id === id);
   const catalog = new Catalog(registry);

@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
+import { imageLibrary } from "@heddle/runtime/node";
 import { EXIT, type ExitCode } from "../exit.ts";
 import type { Io } from "../io.ts";
 import type { SetupArgs } from "../options.ts";
@@ -31,6 +32,7 @@ export async function doctor(args: SetupArgs, io: Io): Promise<ExitCode> {
     git
       ? { name: "git", state: "ok", text: git }
       : { name: "git", state: "note", text: "not found: the model is not told the state of repositories" },
+    imagesOf(),
     stateOf(config.home),
     ...(config.notices.length > 0
       ? config.notices.map((text): Check => ({ name: "settings", state: "fail", text }))
@@ -78,6 +80,13 @@ async function serversOf(plan: Plan): Promise<Check[]> {
       text: shown.length > 0 ? `--model ${shown.join(", ")}${more}` : `${provider} answers and has no models`,
     };
   });
+}
+
+function imagesOf(): Check {
+  const library = imageLibrary();
+  if (library !== undefined) return { name: "images", state: "ok", text: `${library} makes large ones smaller` };
+  const text = "large ones are sent as they are, and may be refused: npm install -g heddle without --omit=optional";
+  return { name: "images", state: "note", text };
 }
 
 /** Looks, and makes nothing. */

@@ -98,7 +98,7 @@ describe("heddle doctor", () => {
     const w = await world();
     const fine = await w.run(["doctor"]);
     expect([fine.code, fine.stderr]).toEqual([0, ""]);
-    for (const name of ["heddle", "model", "ripgrep", "git", "state", "settings", "trust"])
+    for (const name of ["heddle", "model", "ripgrep", "git", "images", "state", "settings", "trust"])
       expect(fine.stdout).toMatch(new RegExp(`^(ok|note) +${name} `, "m"));
     expect(existsSync(join(w.home, ".heddle", "projects"))).toBe(false);
     const bad = await w.run(["doctor"], { env: NO_MODEL });

@@ -1,8 +1,9 @@
-/** The host of Node: the machine's clock, disk and processes. */
+/** The host of Node: the machine's clock, disk, processes and images. */
 import { timersOf } from "../recovery/timers.ts";
 import type { Host } from "../types.ts";
 import { nodeFiles } from "./files.ts";
 import { idMaker } from "./ids.ts";
+import { nodeImages } from "./images.ts";
 import { nodeProcesses, type ProcessesOptions } from "./processes.ts";
 import { nodeStorage } from "./storage.ts";
 import { nodeWatchdog, type WatchdogOptions } from "./watchdog.ts";
@@ -19,6 +20,7 @@ export function nodeHost(o: NodeHostOptions = {}): Host {
     processes: nodeProcesses(o),
     storage: nodeStorage(),
     timers: timersOf(() => Math.random()),
+    images: nodeImages(),
     ...(o.watchdog === null ? {} : { watchdog: nodeWatchdog(o.watchdog) }),
   };
 }

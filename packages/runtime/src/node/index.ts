@@ -3,6 +3,7 @@ export { type Discovered, type DiscoverOptions, discoverPlugins } from "./discov
 export { nodeFiles } from "./files.ts";
 export { type NodeHostOptions, nodeHost } from "./host.ts";
 export { idMaker } from "./ids.ts";
+export { imageLibrary, nodeImages } from "./images.ts";
 export { environmentFor, nodeProcesses, type ProcessesOptions } from "./processes.ts";
 export { nodeStorage } from "./storage.ts";
 export { nodeWatchdog, type WatchdogOptions } from "./watchdog.ts";

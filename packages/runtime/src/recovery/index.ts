@@ -2,7 +2,7 @@
 import { type Entry, ModelError, POINT_IDS, type Provider, Registry } from "@heddle/kernel";
 import { targetIn } from "../session/catalog.ts";
 import type { PrefixBreak } from "../session/prefix-watch.ts";
-import type { Timers } from "../types.ts";
+import type { Images, Timers } from "../types.ts";
 import { Budget } from "./budget.ts";
 import { contextOf } from "./context.ts";
 import { Recovery } from "./provider.ts";
@@ -23,11 +23,16 @@ export type Sessions = {
   broke(session: string, it: PrefixBreak): void;
   /** Why the session may not call a model any more. */
   spent(session: string): string | undefined;
+  /** Images cannot be made smaller; said once. */
+  unfit(session: string, why: string): void;
 };
-const NOBODY: Sessions = { broke() {}, spent: () => undefined };
+const NOBODY: Sessions = { broke() {}, spent: () => undefined, unfit() {} };
+
+export type Means = { readonly timers: Timers; readonly images?: Images | undefined };
 
 /** A registry whose providers ask again. Names, order and everything else are those of `registry`. */
-export function withRecovery(registry: Registry, timers: Timers, options?: RecoveryOptions, of: Sessions = NOBODY): Recovered {
+export function withRecovery(registry: Registry, means: Means, options?: RecoveryOptions, of: Sessions = NOBODY): Recovered {
+  const { timers, images } = means;
   const settings = settingsOf(options);
   const sessions = new Map<string, SessionMemory>();
   const providers = registry.all("providers");
@@ -35,7 +40,7 @@ export function withRecovery(registry: Registry, timers: Timers, options?: Recov
   const memoryOf = (session: string): SessionMemory => {
     const known = sessions.get(session);
     if (known) return known;
-    const made = new SessionMemory();
+    const made = new SessionMemory(images, (why) => of.unfit(session, why));
     sessions.set(session, made);
     return made;
   };

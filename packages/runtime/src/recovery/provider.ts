@@ -7,7 +7,7 @@ import { isRetried, type Plan } from "./budget.ts";
 import { contextOf } from "./context.ts";
 import { NothingCame, pulse } from "./pulse.ts";
 import type { RecoverySettings } from "./settings.ts";
-import { sizeOf, slim, slimMore } from "./slim.ts";
+import { type Shrink, sizeOf, slim, slimImages, slimMore } from "./slim.ts";
 import type { SessionMemory, Target, TurnMemory } from "./turn.ts";
 
 export type Recovering = {
@@ -48,7 +48,7 @@ export class Recovery {
     this.#o = o;
     this.#ctx = ctx;
     this.#first = { entry, model: request.model };
-    this.#request = { ...request, messages: slim(request.messages, o.memory.slimmed) };
+    this.#request = request;
   }
   get #target(): Target {
     return this.#o.turn.fallback ?? this.#first;
@@ -60,6 +60,8 @@ export class Recovery {
     const { signal } = this.#ctx;
     const { debt, tooLong } = turn;
     turn.debt = undefined;
+    await this.#fit();
+    if (signal.aborted) return;
     if (tooLong && sizeOf(this.#request.messages) >= tooLong.size)
       throw new ModelError(`${tooLong.message} Nothing more of it can be left out.`, tooLong.fault);
     if (debt) yield* this.#wait(debt.fault, debt.message, debt);
@@ -76,6 +78,20 @@ export class Recovery {
       const again = failure ? yield* this.#failed(attempt, failure.error) : yield* this.#ended(attempt, attempt.stop!);
       if (!again) return;
     }
+  }
+
+  /** Replaces what no server would take. */
+  async #fit(): Promise<void> {
+    const { images, slimmed } = this.#o.memory;
+    this.#slim();
+    const messages = await images.fit(this.#request.messages, this.#ctx.signal);
+    if (this.#ctx.signal.aborted) return;
+    await slimImages(messages, slimmed, this.#shrink);
+    this.#request = { ...this.#request, messages: slim(messages, slimmed) };
+  }
+  readonly #shrink: Shrink = (part) => this.#o.memory.images.shrink(part);
+  #slim(): void {
+    this.#request = { ...this.#request, messages: slim(this.#request.messages, this.#o.memory.slimmed) };
   }
 
   async *#try(attempt: Attempt): AsyncGenerator<ModelChunk> {
@@ -127,8 +143,8 @@ export class Recovery {
     if (fault.kind === "too-large") {
       const plan = this.#slimmed ? { why: "" } : turn.budget.atOnce();
       this.#slimmed = true;
-      if ("why" in plan || !slimMore(this.#request.messages, memory.slimmed)) throw error;
-      this.#request = { ...this.#request, messages: slim(this.#request.messages, memory.slimmed) };
+      if ("why" in plan || !(await slimMore(this.#request.messages, memory.slimmed, this.#shrink))) throw error;
+      this.#slim();
       if (attempt.shown) yield { type: "void", why: message };
       yield retry(fault, message, plan);
       return true;

@@ -1,7 +1,9 @@
 /** What is remembered of the calls of one turn, and of one session. */
 import type { Entry, ModelFault } from "@heddle/kernel";
 import { PrefixWatch } from "../session/prefix-watch.ts";
+import type { Images } from "../types.ts";
 import type { Budget } from "./budget.ts";
+import { FittedImages } from "./images.ts";
 import type { Slimmed } from "./slim.ts";
 
 /** Who is asked. */
@@ -49,8 +51,12 @@ const KEPT = 16;
 export class SessionMemory {
   readonly slimmed: Slimmed = new Map();
   readonly watch = new PrefixWatch();
+  readonly images: FittedImages;
   readonly #turns = new Map<string, TurnMemory>();
 
+  constructor(images: Images | undefined, tell: (why: string) => void) {
+    this.images = new FittedImages(images, tell);
+  }
   turn(id: string, make: () => TurnMemory): TurnMemory {
     const known = this.#turns.get(id);
     if (known) return known;

@@ -158,6 +158,9 @@ export class Engine implements Session {
   prefixBroke({ cause, tokens }: PrefixBreak): void {
     this.#emit({ type: "prefix.broken", cause, tokens });
   }
+  imagesUnfit(why: string): void {
+    this.#say("images-unfit", `Large images are sent as they are, and may be refused: ${why}.`);
+  }
   get busy(): boolean {
     return this.#running !== undefined || this.#inputs.size > 0;
   }
