@@ -1,4 +1,5 @@
 /** Images that servers would refuse: made to fit by the host, and in the requests of a session. */
+import fc from "fast-check";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
 import { imageLibrary, nodeImages } from "../src/node/index.ts";
@@ -99,6 +100,26 @@ describe("an image", () => {
     expect(await shape(await flatPng(20_000, 5_001))).toMatch(/^it cannot be decoded \(.*pixel limit\)$/);
   });
 
+  it("is within any limits, keeps its shape, and fits from then on", async () => {
+    const sides = fc.integer({ min: 1, max: 300 });
+    const formats = fc.constantFrom("png", "jpeg", "gif", "webp", "avif", "tiff");
+    const limits = fc.record({ side: fc.integer({ min: 64, max: 200 }), bytes: fc.integer({ min: 8_000, max: 50_000 }) });
+    await fc.assert(
+      fc.asyncProperty(sides, sides, formats, limits, async (width, height, format, within) => {
+        const fitted = await images.fit(await noise(width, height).toFormat(format).toBuffer(), within);
+        if ("why" in fitted) throw new Error(fitted.why);
+        const { width: w, height: h } = await sharp(fitted.bytes).metadata();
+        expect([fitted.width, fitted.height]).toEqual([w, h]);
+        expect([Math.max(w, h) <= within.side, fitted.bytes.length <= within.bytes]).toEqual([true, true]);
+        const scale = Math.max(w, h) / Math.max(width, height);
+        expect(scale).toBeLessThanOrEqual(1);
+        expect([Math.abs(w - width * scale) <= 1, Math.abs(h - height * scale) <= 1]).toEqual([true, true]);
+        expect(await images.fit(fitted.bytes, within)).toMatchObject({ mimeType: fitted.mimeType, bytes: fitted.bytes });
+      }),
+      { numRuns: 30 },
+    );
+  });
+
   it("needs the library only when it is to change", async () => {
     expect(await missing.fit(await flatPng(5000, 10))).toEqual({ why: NOT_INSTALLED, unable: true });
     expect([
@@ -169,7 +190,7 @@ describe("the images of a session", () => {
     const { requests, events, session } = await look([says("1"), says("2")], [big, big], missing);
     expect(seen(requests[1]?.messages)).toEqual([["look", "image/png 5000x10"], ["1"], ["look", "image/png 5000x10"]]);
     const told = events.flatMap((e) => (e.type === "message.added" && e.message.role === "system" ? [e.message.text] : []));
-    expect(told).toEqual([`Large images are sent as they are, and may be refused: ${NOT_INSTALLED}.`]);
+    expect(told).toEqual([`Images that servers do not take are sent as they are, and may be left out or refused: ${NOT_INSTALLED}.`]);
     expect(session.messages.filter((m) => m.role === "system")).toHaveLength(1);
   });
 
@@ -196,5 +217,18 @@ describe("the images of a session", () => {
     const kinds = requests.map((r) => seen(r.messages).flatMap((m) => m.filter((t) => t.startsWith("image/"))));
     const [small, large] = ["image/jpeg 768x512", "image/png 1500x1000"];
     expect(kinds).toEqual([[large], [large, large], [large, large, large], [small, small, small, large]]);
+  });
+
+  it("hold nobody up who ends the turn", async () => {
+    let asked: () => void = () => {};
+    const begun = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    const stuck: Images = { ...images, fit: () => new Promise(() => asked()) };
+    const ran = look([], [picture(part(await flatPng(30, 20)))], stuck, async (session) => {
+      await begun;
+      session.abort();
+    });
+    expect([(await ran).outcomes, (await ran).requests]).toEqual([["aborted"], []]);
   });
 });

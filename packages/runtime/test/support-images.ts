@@ -1,6 +1,7 @@
 /** Images made for tests, and a session that is given them. */
 import type { ImagePart, Input, Message } from "@heddle/kernel";
 import sharp from "sharp";
+import type { Session } from "../src/index.ts";
 import { type MemoryHost, memoryHost } from "../src/memory.ts";
 import { nodeImages } from "../src/node/index.ts";
 import type { Images } from "../src/types.ts";
@@ -36,14 +37,19 @@ export function seen(messages: readonly Message[] | undefined): string[][] {
   );
 }
 
-export async function look(replies: readonly Reply[], inputs: readonly Input[], images: Images | undefined = nodeImages()) {
-  const memory: MemoryHost = memoryHost({ files: { "/w/a.txt": "a" } });
-  const host: MemoryHost = images ? { ...memory, images } : memory;
+export async function look(
+  replies: readonly Reply[],
+  inputs: readonly Input[],
+  images: Images = nodeImages(),
+  meanwhile?: (session: Session) => void,
+) {
+  const host: MemoryHost = { ...memoryHost({ files: { "/w/a.txt": "a" } }), images };
   const { candidate, requests } = scripted(replies);
   const { runtime } = await start([candidate, echo(), allowAll], { host });
   const session = await runtime.open({ headless: true });
   const events = seenBy(session);
   const outcomes: string[] = [];
+  meanwhile?.(session);
   for (const input of inputs) outcomes.push((await session.submit(input)).outcome.kind);
   await session.idle();
   return { requests, session, events, outcomes, runtime };

@@ -1,7 +1,8 @@
 /** Images that are given to the program, as the server gets them: one that it refused would end every later turn. */
 import { deflateSync } from "node:zlib";
+import { startOpenAIServer } from "@heddle/openai-server";
 import { describe, expect, it } from "vitest";
-import { lines, type World, world } from "./run.ts";
+import { lines, type Options, type World, world } from "./run.ts";
 
 const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 /** Black, so a few KB whatever its size. */
@@ -32,8 +33,8 @@ function crc(bytes: Buffer): number {
 type Given = { bytes: Buffer; type?: string };
 type Block = { type: string; text?: string; source?: { media_type: string; data: string } };
 
-/** Says one line with each list of images, one after the other; the results, and each request's blocks of the first line. */
-async function show(w: World, ...turns: readonly (readonly Given[])[]) {
+/** Says one line with each list of images, one after the other; resolves with the results. */
+async function show(w: World, turns: readonly (readonly Given[])[], flags: readonly string[] = [], options: Options = {}) {
   const stdin = turns.map((images) => {
     const blocks = images.map(({ bytes, type = "image/png" }) => ({
       type: "image",
@@ -41,16 +42,17 @@ async function show(w: World, ...turns: readonly (readonly Given[])[]) {
     }));
     return JSON.stringify({ type: "user", message: { role: "user", content: [{ type: "text", text: "look" }, ...blocks] } });
   });
-  const running = w.start(["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]);
+  const running = w.start(["-p", "--input-format", "stream-json", "--output-format", "stream-json", ...flags], options);
   running.child.stdin!.end(`${stdin.join("\n")}\n`);
-  const ran = await running.ended;
-  const results = lines(ran.stdout).flatMap((l) => (l["type"] === "result" ? [l["result"]] : []));
-  const asked = w.server.mainRequests().map((r) => {
+  const { code, stdout } = await running.ended;
+  return { code, results: lines(stdout).flatMap((l) => (l["type"] === "result" ? [l["result"]] : [])) };
+}
+/** What the person's messages of each request hold beside plain text. */
+const shown = (w: World): string[][] =>
+  w.server.mainRequests().map((r) => {
     const { messages } = r.body as { messages: { role: string; content: string | Block[] }[] };
     return messages.flatMap((m) => (m.role === "user" && typeof m.content !== "string" ? m.content : [])).flatMap(shapeOf);
   });
-  return { code: ran.code, results, asked };
-}
 /** The images, and the notes in their place. */
 function shapeOf({ type, text, source }: Block): string[] {
   if (type === "text") return text?.startsWith("[image") ? [text] : [];
@@ -68,9 +70,19 @@ describe("images", () => {
       { bytes: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), type: "image/svg+xml" },
     ];
     const many = Array.from({ length: 25 }, () => ({ bytes: png(2500, 30) }));
-    const ran = await show(w, [{ bytes: png(5000, 4000) }, { bytes: png(40, 30), type: "image/jpeg" }, ...many, ...broken], []);
+    const ran = await show(w, [[{ bytes: png(5000, 4000) }, { bytes: png(40, 30), type: "image/jpeg" }, ...many, ...broken], []]);
     const unread = expect.stringMatching(/^\[image \d+ \(image\/\S+, \d KB\) left out: it (is no readable|cannot be decoded) .*\]$/);
     const first = ["image/png 1568x1254", "image/png 40x30", ...many.map(() => "image/png 1568x19"), ...broken.map(() => unread)];
-    expect(ran).toEqual({ code: 0, results: ["Seen.", "Still here."], asked: [first, first] });
+    expect([ran, shown(w)]).toEqual([{ code: 0, results: ["Seen.", "Still here."] }, [first, first]]);
+  });
+
+  it("reach servers of another kind just so", async () => {
+    const server = await startOpenAIServer({ script: [{ text: "Seen." }], models: { "gpt-x": { images: true } } });
+    const [w, env] = [await world(), { OPENAI_API_KEY: "k", OPENAI_BASE_URL: server.url }];
+    const ran = await show(w, [[{ bytes: png(5000, 4000) }]], ["--model", "openai/gpt-x"], { env });
+    await server.close();
+    const urls = JSON.stringify(server.requests.map((r) => r.body)).match(/data:image[^"]+/g) ?? [];
+    const given = urls.map((url) => shapeOf({ type: "image", source: { media_type: url.slice(5, 14), data: url.slice(22) } }));
+    expect([ran, given]).toEqual([{ code: 0, results: ["Seen."] }, [["image/png 1568x1254"]]]);
   });
 });

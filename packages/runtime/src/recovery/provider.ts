@@ -83,16 +83,12 @@ export class Recovery {
   /** Replaces what no server would take. */
   async #fit(): Promise<void> {
     const { images, slimmed } = this.#o.memory;
-    this.#slim();
-    const messages = await images.fit(this.#request.messages, this.#ctx.signal);
+    const messages = await images.fit(slim(this.#request.messages, slimmed), this.#ctx.signal);
     if (this.#ctx.signal.aborted) return;
     await slimImages(messages, slimmed, this.#shrink);
     this.#request = { ...this.#request, messages: slim(messages, slimmed) };
   }
   readonly #shrink: Shrink = (part) => this.#o.memory.images.shrink(part);
-  #slim(): void {
-    this.#request = { ...this.#request, messages: slim(this.#request.messages, this.#o.memory.slimmed) };
-  }
 
   async *#try(attempt: Attempt): AsyncGenerator<ModelChunk> {
     const { settings, timers } = this.#o;
@@ -144,7 +140,7 @@ export class Recovery {
       const plan = this.#slimmed ? { why: "" } : turn.budget.atOnce();
       this.#slimmed = true;
       if ("why" in plan || !(await slimMore(this.#request.messages, memory.slimmed, this.#shrink))) throw error;
-      this.#slim();
+      this.#request = { ...this.#request, messages: slim(this.#request.messages, memory.slimmed) };
       if (attempt.shown) yield { type: "void", why: message };
       yield retry(fault, message, plan);
       return true;

@@ -159,7 +159,7 @@ export class Engine implements Session {
     this.#emit({ type: "prefix.broken", cause, tokens });
   }
   imagesUnfit(why: string): void {
-    this.#say("images-unfit", `Large images are sent as they are, and may be refused: ${why}.`);
+    this.#say("images-unfit", `Images that servers do not take are sent as they are, and may be left out or refused: ${why}.`);
   }
   get busy(): boolean {
     return this.#running !== undefined || this.#inputs.size > 0;
