@@ -2,7 +2,7 @@
 import type { Message, StopReason, TurnOutcome } from "@heddle/kernel/protocol";
 import type { TurnResult } from "@heddle/runtime";
 import { describe, expect, it } from "vitest";
-import { answerOf, exitOf, wireResult } from "../src/faces/result.ts";
+import { answerOf, exitOf, printedOf, wireResult } from "../src/faces/result.ts";
 import { summary } from "../src/faces/terminal.ts";
 import { wireMessages } from "../src/faces/wire.ts";
 
@@ -87,7 +87,33 @@ describe("wireResult", () => {
     const wire = wireResult(result, { id: "s", cost }, "u");
     expect([wire.subtype, wire.terminal_reason, wire.is_error, exitOf(result)]).toEqual([subtype, reason, exit === 1, exit]);
     expect("result" in wire).toBe(subtype === "success");
-    expect("errors" in wire).toBe(subtype !== "success");
+    expect("errors" in wire).toBe(exit === 1 && _name !== "refused");
+  });
+
+  it.each([
+    ["what had arrived", [said("One, two", "aborted")], "One, two"],
+    ["what was cut off before it", [said("One, ", "length"), goOn], "One, "],
+    ["nothing when the model was at its tools", [reply], undefined],
+    ["nothing when it had said nothing", [], undefined],
+  ] as const)("tells of a turn that failed %s", (_, messages, kept) => {
+    const failed = turn({ kind: "failed", fault }, { messages });
+    const { subtype, is_error, result, errors } = wireResult(failed, { id: "s", cost }, "u");
+    expect([subtype, is_error, result, errors, printedOf(failed)]).toEqual([
+      "error_during_execution",
+      true,
+      kept,
+      ["the API is down"],
+      kept,
+    ]);
+  });
+
+  it("names calls that nobody could read as the reason", () => {
+    const torn = { ...reply, content: [{ type: "tool-call", callId: "c1", tool: "Read", input: {}, malformed: "torn" }] } as Message;
+    const protocol = { ...fault, model: { kind: "protocol" } } as const;
+    const reasons = [torn, reply].map((m) =>
+      wireResult(turn({ kind: "failed", fault: protocol }, { messages: [m] }), { id: "s", cost }, "u"),
+    );
+    expect(reasons.map((r) => r.terminal_reason)).toEqual(["malformed_tool_use_exhausted", "api_error"]);
   });
 });
 

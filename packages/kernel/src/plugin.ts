@@ -143,7 +143,7 @@ export type ModelChunk =
   | { type: "usage"; usage: Usage }
   /** What was sent of this reply is void; `retry` says why it is asked for again. */
   | { type: "void"; why: string }
-  | { type: "retry"; cause: string; attempt: number; of: number; waitMs: number; message: string; model?: string }
+  | { type: "retry"; cause: string; attempt: number; of: number; waitMs: number; message: string; model?: string; status?: number }
   | { type: "ping" }
   /** `aborted`: cut off, only complete parts stand. `reminder`: not the last word; it asks the model to go on. */
   | { type: "stop"; stop: StopReason; usage?: Usage; reminder?: string };

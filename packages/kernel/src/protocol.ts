@@ -114,7 +114,7 @@ export type EventBody =
   | { type: "model.replied"; id: MessageId; stop: StopReason; usage?: Usage; ms: number; firstMs: number }
   | { type: "message.delta"; id: MessageId; part: number; of: AssistantPart["type"]; text: string }
   /** The call is made again: `attempt` of at most `of`, after `waitMs`; with another model where one is named. */
-  | { type: "model.retry"; cause: string; attempt: number; of: number; waitMs: number; message: string; model?: string }
+  | { type: "model.retry"; cause: string; attempt: number; of: number; waitMs: number; message: string; model?: string; status?: number }
   /** What was shown of this reply so far is void; what follows under the same id stands. */
   | { type: "message.voided"; id: MessageId; why: string }
   | { type: "message.added"; message: Message }

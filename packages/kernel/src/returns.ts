@@ -12,15 +12,15 @@ const content = z.array(z.discriminatedUnion("type", [TextPart, ImagePart]));
 const effort = z.enum(["low", "medium", "high", "xhigh", "max"]).optional();
 const flag = z.boolean().optional();
 const lasting = { model: maybe, effort };
-const Controls = z.object({ ...lasting, allowedTools: z.array(text).optional(), nextInput: maybe, submitNextInput: flag });
+const controls = z.object({ ...lasting, allowedTools: z.array(text).optional(), nextInput: maybe, submitNextInput: flag }).optional();
 const yes = z.literal(true).optional();
 const Change = z.object({ ...lasting, permissionMode: maybe, clear: yes, exit: yes });
-const controls = Controls.optional();
 const level = z.enum(["info", "warning", "error"]).optional();
 const handled = { show: maybe, level, context: maybe, change: Change.optional(), controls };
 const effects = ["read", "write", "execute", "network", "other"] as const;
 const stops = ["end", "tool-calls", "length", "refusal", "pause", "overflow", "aborted"] as const;
 const usage = z.object({ input: count, output: count, cacheRead: count.optional(), cacheWrite: count.optional() }).optional();
+const retry = { cause: text, attempt: count, of: count, waitMs: count, message: text, model: maybe, status: count.optional() };
 const verdict = { rule: maybe, input: z.json().optional() };
 
 export const Returns = {
@@ -55,7 +55,7 @@ export const Returns = {
     z.object({ type: z.literal("part.end"), part }),
     z.object({ type: z.literal("usage"), usage: usage.unwrap() }),
     z.object({ type: z.literal("void"), why: text }),
-    z.object({ type: z.literal("retry"), cause: text, attempt: count, of: count, waitMs: count, message: text, model: maybe }),
+    z.object({ type: z.literal("retry"), ...retry }),
     z.object({ type: z.literal("ping") }),
     z.object({ type: z.literal("stop"), stop: z.enum(stops), usage, reminder: maybe }),
   ]),

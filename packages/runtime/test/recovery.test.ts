@@ -130,6 +130,14 @@ describe("a call that fails behind complete parts", () => {
     expect(ran.story.slice(3)).toEqual(["model aborted c1", "tool c1", "retry 2/6 network 1000", 'model end "ok"']);
   });
 
+  it("does not run a call without arguments that nothing came behind: they may be what is missing", async () => {
+    const bare: ModelChunk = { type: "call", part: 1, callId: "c1", tool: "Echo", input: {} };
+    const last = await play([fails("network", {}, [...whole("One."), bare]), says("ok")]);
+    expect(last.story).toEqual(["user go", 'model aborted "One."', CUT, "retry 1/6 network 500", 'model end "ok"']);
+    const before = await play([fails("network", {}, [{ ...bare, part: 0 }, ...half("Tw", 1)]), says("ok")]);
+    expect(before.story.slice(0, 2)).toEqual(["user go", "model aborted c1"]);
+  });
+
   it("fails with what was said when the turn has no retry left", async () => {
     const ran = await play([fails("network", {}, whole("One."))], { recovery: { retries: 0 } });
     expect([ran.story, ran.failure]).toEqual([["user go", 'model aborted "One."'], "network"]);
@@ -196,6 +204,23 @@ describe("a stream that stalls", () => {
       "retry 1/6 stall 500",
       'model end "b"',
     ]);
+  });
+
+  it("is waited for longer when the prompt is huge and not known to be cached", async () => {
+    const chars = 3_600_000; // a million tokens, 900,000 of which get a second for 5,000
+    const huge = "x".repeat(chars);
+    const silences = async (ms: number, first: Reply) => {
+      const host = clock();
+      const ran = await play([first, hangs(host, ms), says("b")], { host, inputs: [huge, "two"] });
+      return ran.events.flatMap((e) => (e.type === "model.retry" ? [e.message] : []));
+    };
+    const cold: Reply = says("a");
+    const warm: Reply = [
+      ...half("a"),
+      { type: "stop", stop: "end", usage: { input: 1, output: 1, cacheRead: 500_000, cacheWrite: 450_000 } },
+    ];
+    expect(await silences(271_000, cold)).toEqual(["The model sent nothing for 5 min."]);
+    expect(await silences(91_000, warm)).toEqual(["The model sent nothing for 90 s."]);
   });
 
   it("is not ended before", async () => {
@@ -289,6 +314,37 @@ describe("a reply that is not the last word", () => {
     expect([ran.story.length, ran.requests[1]?.maxOutput]).toEqual([4, 64_000]);
     const other = await play([[torn, { type: "stop", stop: "tool-calls" }], says("ok")]);
     expect(other.story[2]).not.toContain("limit");
+  });
+
+  it.each([
+    ["nothing", {}],
+    ["what can be read", { text: "rm -rf build" }],
+  ])("runs no call that the limit fell into, of which there is %s", async (_, input) => {
+    const torn: ModelChunk = { type: "call", part: 1, callId: "c2", tool: "Echo", input };
+    const ran = await play([stops("length", [...call("c1"), torn]), says("ok")]);
+    expect(ran.story).toEqual([
+      "user go",
+      "model length c1 c2",
+      "tool c1",
+      expect.stringMatching(/^tool The call was not run.*: the reply was cut off within them \(the output limit was hit/),
+      'model end "ok"',
+    ]);
+    expect(ran.events.flatMap((e) => (e.type === "tool.started" ? [e.call.callId] : []))).toEqual(["c1"]);
+  });
+
+  it("fails the turn after three in a row with calls that cannot be read, and the session goes on", async () => {
+    const torn = (n: number): ModelChunk => ({ type: "call", part: 0, callId: `c${n}`, tool: "Echo", input: "{", malformed: "torn" });
+    const bad = (n: number): Reply => stops("length", [torn(n)]);
+    const good = [...call("good"), { type: "stop", stop: "tool-calls" } as const];
+    const ran = await play([bad(1), bad(2), good, bad(3), bad(4), bad(5), says("fine")], { inputs: ["go", "again"] });
+    const failed = ran.events.flatMap((e) => (e.type === "turn.ended" && e.outcome.kind === "failed" ? [e.outcome.fault] : []));
+    expect(failed).toEqual([
+      expect.objectContaining({
+        message: expect.stringMatching(/could not be read 3 times running \(Echo: torn \(the output limit was hit.*\)\)\. Ask for smaller/),
+        model: { kind: "protocol" },
+      }),
+    ]);
+    expect([ran.requests.length, ran.story.at(-1), ran.outcome]).toEqual([7, 'model end "fine"', { kind: "completed" }]);
   });
 
   it("is gone on with at a pause, ten times at most", async () => {

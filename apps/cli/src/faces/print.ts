@@ -11,7 +11,7 @@ import { readText } from "../stdin.ts";
 import { callLine } from "./call-line.ts";
 import { faultText } from "./fault.ts";
 import { hintFor } from "./hint.ts";
-import { answerOf, exitOf, failureOf, wireResult } from "./result.ts";
+import { exitOf, failureOf, printedOf, wireResult } from "./result.ts";
 import { retryText } from "./retry.ts";
 import { type WireMessage, wireEvent, wireMessages } from "./wire.ts";
 
@@ -98,10 +98,8 @@ export class Printer {
     for (const { tool, callId, input } of turn.denials)
       say(this.#io, `denied: ${callLine(tool, input, this.#engine.cwd)} ${this.#whyDenied(callId)}`);
     const { outcome } = turn;
-    const answer = answerOf(turn);
-    // Of an answer that is not whole there is still what there is.
-    if (failure === undefined || (outcome.kind === "completed" && answer.trim() !== ""))
-      this.#answer(answer.trim() === "" && outcome.kind === "handled" ? `/${outcome.command}: done.` : answer);
+    const answer = printedOf(turn);
+    if (answer !== undefined) this.#answer(answer.trim() === "" && outcome.kind === "handled" ? `/${outcome.command}: done.` : answer);
     if (failure !== undefined && !(outcome.kind === "failed" && this.#faults.has(outcome.fault.message))) say(this.#io, failure);
   }
   #answer(text: string): void {

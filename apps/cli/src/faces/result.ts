@@ -1,6 +1,6 @@
 /** One turn as the `result` object of the json and stream-json formats, and as an exit code. */
 
-import { type AssistantMessage, type Message, type StopReason, textOf, type Usage } from "@heddle/kernel/protocol";
+import { type AssistantMessage, callsOf, type Message, type StopReason, textOf, type Usage } from "@heddle/kernel/protocol";
 import type { Session, TurnResult } from "@heddle/runtime";
 import { EXIT, type ExitCode } from "../exit.ts";
 import { plural } from "../quantity.ts";
@@ -28,6 +28,7 @@ export type WireResult = {
   duration_ms: number;
   duration_api_ms: number;
   num_turns: number;
+  /** The answer; with `errors` what stands of it, if anything. */
   result?: string;
   errors?: string[];
   stop_reason: string | null;
@@ -63,6 +64,8 @@ export const wireStop = (stop: StopReason): string | null => STOPS[stop];
 const lastReply = (messages: readonly Message[]): AssistantMessage | undefined =>
   messages.findLast((m): m is AssistantMessage => m.role === "assistant");
 
+/** What does not part one reply from the next. */
+const isBetween = (m: Message): boolean => m.role === "attachment" || m.role === "system" || (m.role === "user" && m.isMeta === true);
 const CUT: readonly StopReason[] = ["length", "overflow", "aborted", "pause"];
 
 /** What the turn has answered. A reply that was cut off and the ones that went on with it are one answer. */
@@ -71,11 +74,25 @@ export function answerOf({ messages, text }: Pick<TurnResult, "messages" | "text
   if (last < 0) return text;
   let answer = "";
   for (const m of messages.slice(0, last + 1).reverse()) {
-    if (m.role === "attachment" || m.role === "system" || (m.role === "user" && m.isMeta)) continue;
+    if (isBetween(m)) continue;
     if (m.role !== "assistant" || (m !== messages[last] && !CUT.includes(m.stop))) break;
     answer = textOf(m.content) + answer;
   }
   return answer;
+}
+
+/** What stands of the answer when its turn went wrong; empty when the model had not begun with one. */
+function keptOf(turn: TurnResult): string {
+  const { outcome, messages } = turn;
+  const last = messages.findLast((m) => !isBetween(m));
+  const isCut = last?.role === "assistant" && CUT.includes(last.stop);
+  return outcome.kind === "completed" || (outcome.kind === "failed" && isCut) ? answerOf(turn) : "";
+}
+
+/** What is printed as the answer, be it whole or not; undefined for nothing. */
+export function printedOf(turn: TurnResult): string | undefined {
+  if (failureOf(turn) === undefined) return answerOf(turn);
+  return keptOf(turn).trim() === "" ? undefined : keptOf(turn);
 }
 
 /** Why an answer that is there is not whole. */
@@ -118,10 +135,17 @@ function terminalReason(turn: TurnResult): string {
       return "max_turns";
     case "failed":
       if (outcome.fault.model?.kind === "overflow") return "prompt_too_long";
+      if (outcome.fault.model?.kind === "protocol" && isUnreadable(turn)) return "malformed_tool_use_exhausted";
       return outcome.fault.model ? "api_error" : "turn_setup_failed";
     default:
       return "completed";
   }
+}
+
+/** The last reply had calls, and none of them could be read. */
+function isUnreadable({ messages }: TurnResult): boolean {
+  const calls = callsOf(lastReply(messages) ?? { content: [] });
+  return calls.length > 0 && calls.every((c) => c.malformed !== undefined);
 }
 
 function wireCost({ usd, unpriced, models }: Session["cost"]): Pick<WireResult, "total_cost_usd" | "modelUsage"> {
@@ -142,7 +166,8 @@ function wireCost({ usd, unpriced, models }: Session["cost"]): Pick<WireResult, 
 export function wireResult(turn: TurnResult, session: Pick<Session, "id" | "cost">, uuid: string): WireResult {
   const failure = failureOf(turn);
   const kind = turn.outcome.kind;
-  const partial = kind === "completed" && answerOf(turn).trim() !== "";
+  const kept = keptOf(turn);
+  const partial = kind === "completed" && kept.trim() !== "";
   const subtype: ResultSubtype =
     failure === undefined || kind === "refused" || partial
       ? "success"
@@ -159,7 +184,8 @@ export function wireResult(turn: TurnResult, session: Pick<Session, "id" | "cost
     duration_ms: Math.round(turn.ms),
     duration_api_ms: Math.round(turn.apiMs),
     num_turns: turn.messages.filter((m) => m.role === "assistant").length,
-    ...(subtype === "success" ? { result: kind === "refused" ? (failure ?? "") : answerOf(turn) } : { errors: [failure ?? ""] }),
+    ...(kind === "refused" ? { result: failure ?? "" } : failure === undefined ? { result: answerOf(turn) } : {}),
+    ...(failure !== undefined && kind !== "refused" ? { ...(kept.trim() === "" ? {} : { result: kept }), errors: [failure] } : {}),
     stop_reason: last ? wireStop(last.stop) : null,
     usage: wireUsage(turn.usage),
     ...wireCost(session.cost),

@@ -178,7 +178,7 @@ class Talk {
         this.#streamed = event.id;
         break;
       case "message.voided":
-        if (this.#streamed === event.id) this.#screen.print("(the reply was cut off and is asked for again)", "dim");
+        if (this.#streamed === event.id) this.#screen.print(visible(`(${event.why} What is above of it is void.)`), "dim");
         this.#streamed = "";
         break;
       case "model.retry":

@@ -38,13 +38,14 @@ type WireAssistant = {
   stop_sequence: null;
   usage: WireUsage;
 };
-/** `error` says what was wrong, `cause` of which kind that is; `model` is the one that is asked instead. */
+/** `error` says what was wrong, `cause` of which kind that is; `error_status` is null where there was no answer; `model` is asked instead. */
 type WireRetry = {
   type: "system";
   subtype: "api_retry";
   attempt: number;
   max_retries: number;
   retry_delay_ms: number;
+  error_status: number | null;
   error: string;
   cause: string;
   model?: string;
@@ -66,9 +67,10 @@ export function wireEvent(event: RuntimeEvent, session: string, uuid: () => stri
   if (event.type === "message.voided")
     return [{ type: "system", subtype: "message_voided", message_id: event.id, why: event.why, session_id: session, uuid: uuid() }];
   if (event.type !== "model.retry") return [];
-  const { attempt, of, waitMs, message, cause, model } = event;
-  const said = { attempt, max_retries: of, retry_delay_ms: waitMs, error: message, cause, ...(model === undefined ? {} : { model }) };
-  return [{ type: "system", subtype: "api_retry", ...said, session_id: session, uuid: uuid() }];
+  const { attempt, of, waitMs, message, cause, model, status = null } = event;
+  const times = { attempt, max_retries: of, retry_delay_ms: waitMs };
+  const said = { error_status: status, error: message, cause, ...(model === undefined ? {} : { model }) };
+  return [{ type: "system", subtype: "api_retry", ...times, ...said, session_id: session, uuid: uuid() }];
 }
 
 const content = (parts: Content): WireBlock[] =>

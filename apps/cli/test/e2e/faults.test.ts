@@ -65,6 +65,8 @@ const ROWS: readonly Row[] = [
   { fault: { name: "empty-end-turn", times: 9 }, more: 1, told: 0, failure: /without any output/ },
   { fault: { name: "malformed-json", at: 0 } },
   { fault: { name: "max-tokens-tool", at: 0 } },
+  { fault: { name: "malformed-json", at: 0, times: 9 }, more: 1, failure: /could not be read 3 times running \(Read: / },
+  { fault: { name: "max-tokens-tool", at: 0, times: 9 }, more: 1, failure: /3 times running \(Read: .*write less per call\)\)/ },
   { fault: { name: "unknown-tool", at: 0 } },
   { fault: { name: "bad-tool-args", at: 0 } },
 ];
@@ -119,13 +121,14 @@ describe("a fault of the server", () => {
     const session = out[0]?.["session_id"];
     const named = { type: "system", session_id: session, uuid: expect.any(String) };
     expect(out.filter((l) => l["type"] === "system" && l["subtype"] !== "init")).toEqual([
-      { ...named, subtype: "message_voided", message_id: expect.any(String), why: expect.any(String) },
+      { ...named, subtype: "message_voided", message_id: expect.any(String), why: "The reply was cut off." },
       {
         ...named,
         subtype: "api_retry",
         attempt: 1,
         max_retries: 6,
         retry_delay_ms: expect.any(Number),
+        error_status: null,
         cause: "network",
         error: expect.stringContaining("ended before the reply was complete"),
       },
@@ -139,7 +142,50 @@ describe("a fault of the server", () => {
     expect([ran.code, ran.stderr, JSON.parse(ran.stdout)]).toEqual([
       1,
       "",
-      expect.objectContaining({ subtype: "success", is_error: true, stop_reason: "max_tokens", result: expect.stringMatching(/^It says/) }),
+      expect.objectContaining({
+        ...{ subtype: "success", is_error: true, stop_reason: "max_tokens", result: expect.stringMatching(/^It says/) },
+        errors: [expect.stringContaining("cut off at the output limit")],
+      }),
     ]);
+  });
+
+  it("without a retry left leaves what was said, in words and in json", async () => {
+    const faults = [{ name: "cut-text" as const, times: 9 }];
+    const flags = ["--settings", '{ "recovery": { "retries": 0 } }'];
+    const [words, json] = await Promise.all(
+      [[], ["--output-format", "json"]].map(async (format) => {
+        const w = await world({ script, faults });
+        w.write("project/a.txt", "alpha\n");
+        return w.run(["-p", "what does a.txt say?", ...flags, ...format]);
+      }),
+    );
+    expect([words!.code, words!.stdout, words!.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^It says/),
+      expect.stringMatching(/^heddle: The connection to \S+ ended before the reply was complete .*\n$/),
+    ]);
+    expect([json!.code, JSON.parse(json!.stdout)]).toEqual([
+      1,
+      expect.objectContaining({
+        ...{ subtype: "error_during_execution", is_error: true, terminal_reason: "api_error", result: words!.stdout.trimEnd() },
+        errors: [expect.stringContaining("ended before the reply was complete")],
+      }),
+    ]);
+  });
+
+  it("that is one of the model, over and over, has its own reason, and the session goes on", async () => {
+    const w = await world({ script, faults: [{ name: "malformed-json", at: 0, times: 3 }] });
+    w.write("project/a.txt", "alpha\n");
+    const bad = await w.run(["-p", "what does a.txt say?", "--output-format", "json"]);
+    expect([bad.code, JSON.parse(bad.stdout)]).toEqual([1, expect.objectContaining({ terminal_reason: "malformed_tool_use_exhausted" })]);
+    const good = await w.run(["-p", "again", "--continue"]);
+    expect([good.code, good.stderr]).toEqual([0, ""]);
+  });
+
+  it("has its status in stream-json", async () => {
+    const w = await world({ script, faults: [{ name: "529", ...SOON, times: 1 }] });
+    w.write("project/a.txt", "alpha\n");
+    const ran = await w.run(["-p", "what does a.txt say?", "--output-format", "stream-json"]);
+    expect(lines(ran.stdout).flatMap((l) => (l["subtype"] === "api_retry" ? [l["error_status"]] : []))).toEqual([529]);
   });
 });

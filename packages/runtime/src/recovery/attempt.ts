@@ -1,18 +1,17 @@
 /** One try at a reply: passes its chunks on and keeps account of what of it would stand if it broke now. */
-import type { ModelChunk, Usage } from "@heddle/kernel";
+import type { Json, ModelChunk, Usage } from "@heddle/kernel";
 import { prompts } from "../prompts.generated.ts";
 
 export type StopChunk = Extract<ModelChunk, { type: "stop" }>;
-type CallChunk = Extract<ModelChunk, { type: "call" }>;
+export type CallChunk = Extract<ModelChunk, { type: "call" }>;
 
 export class Attempt {
   /** Parts are numbered through over all tries of a reply: what was void may have had the same number. */
   readonly #base: number;
   readonly #ended = new Set<number>();
   readonly #said = new Set<number>();
-  /** Calls that cannot be read wait for the stop, which says whether the output limit is why. */
-  readonly #held: CallChunk[] = [];
-  #calls = 0;
+  /** Nobody acts on a call before its reply is over, so all wait for the end, which says whether the last one was cut off. */
+  readonly #calls: CallChunk[] = [];
   #next: number;
   #shown = false;
   usage: Usage | undefined;
@@ -28,10 +27,10 @@ export class Attempt {
   }
   /** Whether it holds complete text or a complete call. */
   get stands(): boolean {
-    return this.#calls > 0 || [...this.#said].some((part) => this.#ended.has(part));
+    return this.complete().length > 0 || [...this.#said].some((part) => this.#ended.has(part));
   }
   get hasCalls(): boolean {
-    return this.#calls + this.#held.length > 0;
+    return this.#calls.length > 0;
   }
   /** Whether there is text or a call in it, complete or not. */
   get hasOutput(): boolean {
@@ -72,20 +71,31 @@ export class Attempt {
     else this.#shown = true;
     if (chunk.type === "text" && typeof chunk.text === "string" && chunk.text.trim() !== "") this.#said.add(chunk.part);
     if (chunk.type !== "call") return chunk;
-    if (chunk.malformed !== undefined) return void this.#held.push(chunk);
-    this.#calls++;
-    return chunk;
+    return void this.#calls.push(chunk);
   }
   #forget(): void {
     this.#ended.clear();
     this.#said.clear();
-    this.#held.length = 0;
-    this.#calls = 0;
+    this.#calls.length = 0;
     this.#shown = false;
   }
-  /** The calls that cannot be read, once the reply is whole. */
-  held(): readonly ModelChunk[] {
-    if (this.stop?.stop !== "length") return this.#held;
-    return this.#held.map((c) => ({ ...c, malformed: `${c.malformed} (${prompts["write-less"]})` }));
+  /** The calls of a reply that broke. One without arguments may have lost them, unless something came behind it. */
+  complete(): readonly CallChunk[] {
+    return this.#calls.filter((c) => c.malformed === undefined && !(this.#isLast(c) && isEmpty(c.input)));
+  }
+  /** The calls of a reply that came to its stop. The one that a limit fell into is not run, even if what there is of it can be read. */
+  calls(): readonly CallChunk[] {
+    const stop = this.stop?.stop;
+    return this.#calls.map((c) => {
+      const isCut = (stop === "length" || stop === "overflow") && this.#isLast(c);
+      const malformed = c.malformed ?? (isCut ? "the reply was cut off within them" : undefined);
+      if (malformed === undefined) return c;
+      return { ...c, malformed: stop === "length" ? `${malformed} (${prompts["write-less"]})` : malformed };
+    });
+  }
+  #isLast({ part }: CallChunk): boolean {
+    return part === this.#next - 1;
   }
 }
+
+const isEmpty = (input: Json): boolean => typeof input === "object" && input !== null && Object.keys(input).length === 0;

@@ -2,7 +2,7 @@
 import { type CallContext, type Entry, type ModelChunk, ModelError, type ModelFault, type ModelRequest } from "@heddle/kernel";
 import { prompts } from "../prompts.generated.ts";
 import type { Timers } from "../types.ts";
-import { Attempt, type StopChunk } from "./attempt.ts";
+import { Attempt, type CallChunk, type StopChunk } from "./attempt.ts";
 import { isRetried, type Plan } from "./budget.ts";
 import { contextOf } from "./context.ts";
 import { NothingCame, pulse } from "./pulse.ts";
@@ -23,12 +23,16 @@ const LENGTHS = 3;
 const PAUSES = 10;
 const EMPTIES = 1;
 const REFUSALS = 1;
+/** Replies in a row whose calls could not be read. */
+const UNREADABLE = 3;
 /** In a row, before the next model is asked. */
 const OVERLOADS = 3;
 /** Until a reply that is asked for whole, which shows no sign of life before its end. */
 const WHOLE_MS = 300_000;
 /** The kernel counts the deadline of a provider from its last chunk, so a wait shows that it goes on. */
 const PING_MS = 30_000;
+
+const CUT_OFF = "The reply was cut off.";
 
 type RetryChunk = Extract<ModelChunk, { type: "retry" }>;
 
@@ -58,12 +62,18 @@ export class Recovery {
   async *stream(): AsyncGenerator<ModelChunk> {
     const { turn } = this.#o;
     const { signal } = this.#ctx;
-    const { debt, tooLong } = turn;
+    const { memory } = this.#o;
+    const { debt, tooLong, unreadable } = turn;
     turn.debt = undefined;
     await this.#fit();
     if (signal.aborted) return;
     if (tooLong && sizeOf(this.#request.messages) >= tooLong.size)
       throw new ModelError(`${tooLong.message} Nothing more of it can be left out.`, tooLong.fault);
+    if (unreadable && unreadable.times >= UNREADABLE)
+      throw new ModelError(
+        `The arguments of what the model called could not be read ${UNREADABLE} times running (${unreadable.last}). Ask for smaller steps, or another model.`,
+        { kind: "protocol" },
+      );
     if (debt) yield* this.#wait(debt.fault, debt.message, debt);
     for (let base = 0; !signal.aborted; ) {
       const attempt = new Attempt(base);
@@ -73,6 +83,7 @@ export class Recovery {
       } catch (error) {
         failure = { error };
       }
+      if (attempt.usage) memory.cached.note(this.#target.model, attempt.usage, this.#ctx.now());
       if (signal.aborted) return;
       base = attempt.next;
       const again = failure ? yield* this.#failed(attempt, failure.error) : yield* this.#ended(attempt, attempt.stop!);
@@ -91,7 +102,7 @@ export class Recovery {
   readonly #shrink: Shrink = (part) => this.#o.memory.images.shrink(part);
 
   async *#try(attempt: Attempt): AsyncGenerator<ModelChunk> {
-    const { settings, timers } = this.#o;
+    const { settings, timers, memory } = this.#o;
     const { entry, model } = this.#target;
     const { signal } = this.#ctx;
     const own = new AbortController();
@@ -100,9 +111,11 @@ export class Recovery {
     this.#whole = false;
     const given = entry.it.deadlineMs;
     const patience = (usual: number): number => (whole ? Math.max(WHOLE_MS, given ?? 0) : (given ?? usual));
+    const request = this.#asked(entry, model, whole);
+    const readingMs = given === undefined ? memory.cached.readingMs(request, this.#ctx.now()) : 0;
     const chunks = pulse<ModelChunk>({
-      items: entry.it.stream(this.#asked(entry, model, whole), ctx),
-      limits: { firstMs: patience(settings.firstByteMs), idleMs: patience(settings.idleMs), nothingMs: settings.nothingMs },
+      items: entry.it.stream(request, ctx),
+      limits: { firstMs: patience(settings.firstByteMs) + readingMs, idleMs: patience(settings.idleMs), nothingMs: settings.nothingMs },
       timers,
       now: this.#ctx.now,
       empty: (chunk) => chunk?.type === "ping",
@@ -133,7 +146,7 @@ export class Recovery {
     const { message } = error as ModelError;
     if (fault.kind === "overflow") {
       turn.tooLong = { size: sizeOf(this.#request.messages), message, fault };
-      if (attempt.shown) yield { type: "void", why: message };
+      if (attempt.shown) yield { type: "void", why: "The model's window is full." };
       throw error;
     }
     if (fault.kind === "too-large") {
@@ -141,7 +154,7 @@ export class Recovery {
       this.#slimmed = true;
       if ("why" in plan || !(await slimMore(this.#request.messages, memory.slimmed, this.#shrink))) throw error;
       this.#request = { ...this.#request, messages: slim(this.#request.messages, memory.slimmed) };
-      if (attempt.shown) yield { type: "void", why: message };
+      if (attempt.shown) yield { type: "void", why: CUT_OFF };
       yield retry(fault, message, plan);
       return true;
     }
@@ -153,10 +166,11 @@ export class Recovery {
     if ("why" in plan) throw plan.why === "" ? error : new ModelError(`${message} ${plan.why}`, fault);
     if (attempt.stands) {
       turn.debt = { ...plan, fault, message };
+      yield* attempt.complete();
       yield { type: "stop", stop: "aborted", ...usageOf(attempt), reminder: prompts["cut-off"] };
       return false;
     }
-    if (attempt.shown) yield { type: "void", why: message };
+    if (attempt.shown) yield { type: "void", why: CUT_OFF };
     this.#whole = !turn.wholeTried && isInStream(fault);
     turn.wholeTried ||= this.#whole;
     yield* this.#wait(fault, message, plan, next);
@@ -170,7 +184,11 @@ export class Recovery {
     turn.overloads = 0;
     turn.tooLong = undefined;
     if (stop.stop === "refusal") return yield* this.#refused(attempt, stop);
-    yield* attempt.held();
+    const calls = attempt.calls();
+    const unread = calls.filter((c) => c.malformed !== undefined);
+    const isAll = calls.length > 0 && unread.length === calls.length;
+    turn.unreadable = isAll ? { times: (turn.unreadable?.times ?? 0) + 1, last: lastOf(unread) } : undefined;
+    yield* calls;
     yield { ...stop, ...this.#reminder(attempt, stop) };
     return false;
   }
@@ -225,7 +243,13 @@ const retry = (fault: ModelFault, message: string, { attempt, of, waitMs }: Excl
   of,
   waitMs,
   message,
+  ...(fault.status === undefined ? {} : { status: fault.status }),
 });
+const lastOf = (unread: readonly CallChunk[]): string =>
+  unread
+    .slice(-1)
+    .map((c) => `${c.tool}: ${c.malformed}`)
+    .join();
 const nameOf = ({ entry, model }: Target): string => `${entry.name}/${model}`;
 const usageOf = ({ usage }: Attempt) => (usage ? { usage } : {});
 

@@ -8,7 +8,7 @@ export type RecoverySettings = {
   readonly totalWaitMs: number;
   /** Where nobody waits, a server that asks for a longer wait than this ends the turn at once. */
   readonly longestWaitMs: number;
-  /** Until the first sign of life of a reply. */
+  /** Until the first sign of life of a reply; a huge prompt that is not known to be cached gets more. */
   readonly firstByteMs: number;
   /** Between two signs of life. */
   readonly idleMs: number;

@@ -3,6 +3,7 @@ import type { Entry, ModelFault } from "@heddle/kernel";
 import { PrefixWatch } from "../session/prefix-watch.ts";
 import type { Images } from "../types.ts";
 import type { Budget } from "./budget.ts";
+import { Cached } from "./cached.ts";
 import { FittedImages } from "./images.ts";
 import type { Slimmed } from "./slim.ts";
 
@@ -20,6 +21,8 @@ export class TurnMemory {
     | undefined;
   /** What the API has refused as too long; `size` in characters of its messages. */
   tooLong: { readonly size: number; readonly message: string; readonly fault: ModelFault } | undefined;
+  /** Replies in a row with calls none of which could be read; `last` says of which tool and why. */
+  unreadable: { readonly times: number; readonly last: string } | undefined;
   /** The output limit was hit: ask for more. */
   grown = false;
   wholeTried = false;
@@ -51,6 +54,7 @@ const KEPT = 16;
 export class SessionMemory {
   readonly slimmed: Slimmed = new Map();
   readonly watch = new PrefixWatch();
+  readonly cached = new Cached();
   readonly images: FittedImages;
   readonly #turns = new Map<string, TurnMemory>();
 
