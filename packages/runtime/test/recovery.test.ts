@@ -340,7 +340,7 @@ describe("a reply that is not the last word", () => {
     const failed = ran.events.flatMap((e) => (e.type === "turn.ended" && e.outcome.kind === "failed" ? [e.outcome.fault] : []));
     expect(failed).toEqual([
       expect.objectContaining({
-        message: expect.stringMatching(/could not be read 3 times running \(Echo: torn \(the output limit was hit.*\)\)\. Ask for smaller/),
+        message: expect.stringMatching(/cannot be read, 3 times running \(Echo: torn \(the output limit was hit.*\)\)\. Ask for it in smaller/),
         model: { kind: "protocol" },
       }),
     ]);

@@ -1,6 +1,6 @@
 /** The connection to the API. Loaded with the first call: the SDK costs more than all the rest of a start. */
 import { BaseAnthropic } from "@anthropic-ai/sdk/client";
-import type { Options } from "./options.ts";
+import type { Ready } from "./options.ts";
 import type { Body } from "./wire.ts";
 
 export type Connection = {
@@ -9,7 +9,7 @@ export type Connection = {
 };
 
 class Client extends BaseAnthropic {
-  constructor({ apiKey, authToken, baseURL, headers, maxRetries, timeoutMs, fetch }: Options & { readonly baseURL: string }) {
+  constructor({ apiKey, authToken, baseURL, headers, maxRetries, timeoutMs, fetch }: Ready) {
     // What is null or given here is what the SDK would otherwise look up in the environment.
     super({
       apiKey: apiKey ?? null,
@@ -34,7 +34,7 @@ class Client extends BaseAnthropic {
   }
 }
 
-export function connect(options: Options & { readonly baseURL: string }): Connection {
+export function connect(options: Ready): Connection {
   const client = new Client(options);
   return {
     send: (body, signal) => client.post("/v1/messages", { body, stream: body.stream ?? false, signal }).asResponse(),

@@ -1,10 +1,10 @@
 /** What can go wrong between here and the model, in one line that says what to do. Never shows a credential. */
 import { ModelError, type ModelFault, type ModelFaultKind } from "@heddle/kernel/plugin";
-import { authHeader, type Options, serverOf } from "./options.ts";
+import { authHeader, isLocal, type Ready, serverOf } from "./options.ts";
 import { isObject, type JsonObject } from "./text.ts";
 
-/** `now` in milliseconds since the epoch, for a `retry-after` that is a date. */
-export type Failing = { readonly options: Options; readonly model: string; readonly now: number };
+/** `now` in milliseconds since the epoch, for a `retry-after` that is a date. `answered`: the server has been there before. */
+export type Failing = { readonly options: Ready; readonly model: string; readonly now: number; readonly answered: boolean };
 
 const MAX_LINE = 500;
 
@@ -13,6 +13,10 @@ export function noCredential(): ModelError {
     kind: "auth",
   });
 }
+
+/** `why` is what the source of keys says. */
+export const noKey = (name: string, why: string): ModelError =>
+  new ModelError(`${name} gave no API key: ${why.replace(/\s+/g, " ").trim().slice(0, MAX_LINE)}`, { kind: "auth" });
 
 /** `said`: what came in place of an answer. */
 export function notTheApi(failing: Failing, said: string, status?: number, requestId?: string): ModelError {
@@ -47,24 +51,35 @@ export function refusalIn(error: unknown): string | undefined {
   return status === 400 && typeof envelope?.["message"] === "string" ? envelope["message"] : undefined;
 }
 
+const statusOf = (error: unknown): number | undefined => {
+  const { status } = (error ?? {}) as Thrown;
+  return typeof status === "number" ? status : undefined;
+};
+export const isAnswer = (error: unknown): boolean => statusOf(error) !== undefined;
+export const isRefusedKey = (error: unknown): boolean => statusOf(error) === 401;
+
 /** Anything that the SDK or the network threw. */
 export function toModelError(error: unknown, failing: Failing): ModelError {
   if (error instanceof ModelError) return error;
   const { options } = failing;
   const it = (error instanceof Error ? error : new Error(String(error))) as Error & Thrown;
-  const status = typeof it.status === "number" ? it.status : undefined;
+  const status = statusOf(it);
   if (status !== undefined) return statusError(it, status, failing);
   const root = rootOf(it);
   const code = String(root.code ?? "");
   const server = serverOf(options);
-  const network = (text: string): ModelError => new ModelError(oneLine(text, options), fault("network"));
+  const network = (text: string, kind: ModelFaultKind = "network"): ModelError => new ModelError(oneLine(text, options), fault(kind));
   if (/invalid (?:header value|HTTP header)|ByteString/i.test(`${it.message} ${root.message}`)) {
     const text = `The ${credentialOf(options)} or a header for ${server} contains a character that cannot be sent. ${remedyOf(options)}.`;
     return new ModelError(oneLine(text, options), fault("auth"));
   }
   if (it.name === "APIConnectionTimeoutError") return network(`${server} did not answer in time. Try again, or raise option "timeoutMs".`);
   if (code === "ECONNREFUSED")
-    return network(`Nothing listens at ${server} (connection refused). Start the server, or check the base URL.`);
+    return network(
+      `Nothing listens at ${server} (connection refused). Start the server, or check the base URL (ANTHROPIC_BASE_URL).`,
+      // What was never there does not come by itself; what was there may be starting anew.
+      isLocal(options) && !failing.answered ? "not-found" : "network",
+    );
   if (code === "ENOTFOUND" || code === "EAI_AGAIN")
     return network(`The host of ${server} was not found (${code}). Check the network connection and the base URL.`);
   if (/CERT|SSL|TLS/i.test(`${code} ${root.message}`))
@@ -85,7 +100,7 @@ function statusError(it: Error & Thrown, status: number, failing: Failing): Mode
   const retryAfterMs = retryAfter(it.headers, failing.now);
   const advice = it.headers?.get("x-should-retry") ?? undefined;
   if (envelope === undefined || typeof envelope["message"] !== "string") {
-    const said = it.message.replace(/^\d{3}\s*/, "");
+    const said = redacted(it.message.replace(/^\d{3}\s*/, ""), failing.options);
     if (advice !== "true" && (status === 404 || status === 405 || (status < 500 && /^\s*</.test(said)) || status === 400))
       return notTheApi(failing, `${status} ${quote(said)}`, status, requestId);
     return describe(failing, { type: "", said: quote(said), status, requestId, retryAfterMs, advice });
@@ -206,11 +221,13 @@ function rootOf(error: Error): Error & { readonly code?: unknown } {
   return root;
 }
 
-function credentialOf(options: Options): string {
+function credentialOf(options: Ready): string {
+  if (options.source !== undefined) return `API key of ${options.source}`;
   if (options.apiKey !== undefined) return "API key";
   return options.authToken !== undefined ? "auth token" : `credential in header "${authHeader(options.headers)}"`;
 }
-function remedyOf(options: Options): string {
+function remedyOf(options: Ready): string {
+  if (options.source !== undefined) return `It was asked for a new one before: check what ${options.source} gives`;
   if (options.apiKey !== undefined) return 'Set a valid one in ANTHROPIC_API_KEY or as option "apiKey" of provider anthropic';
   if (options.authToken !== undefined) return 'Set a valid one in ANTHROPIC_AUTH_TOKEN or as option "authToken" of provider anthropic';
   return 'Correct option "headers" of provider anthropic';
@@ -221,13 +238,16 @@ const quote = (text: string): string => {
   return flat === "" ? "nothing" : `"${flat.length > 80 ? `${flat.slice(0, 80)}…` : flat}"`;
 };
 
-/** Servers echo what they were sent, so every text is searched for the secrets that went out with it. */
-function oneLine(text: string, { apiKey, authToken, headers, baseURL }: Options): string {
+/** Servers echo what they were sent, so every text is searched for the secrets that went out with it: before it is cut, or half of one stays. */
+export function redacted(text: string, { apiKey, authToken, headers, baseURL }: Ready): string {
   const secretHeaders = Object.entries(headers).filter(([name]) => /auth|key|token|secret|cookie/i.test(name));
   const fromHeaders = secretHeaders.flatMap(([, value]) => [value, value.replace(/^\w+ /, "")]);
   const secrets = [apiKey, authToken, decodeURIComponent(new URL(baseURL).password), ...fromHeaders];
-  let flat = text;
-  for (const secret of secrets) if (secret !== undefined && secret.length >= 4) flat = flat.replaceAll(secret, "***");
-  flat = flat.replace(/\s+/g, " ").trim();
+  let clean = text;
+  for (const secret of secrets) if (secret !== undefined && secret.length >= 4) clean = clean.replaceAll(secret, "***");
+  return clean;
+}
+function oneLine(text: string, options: Ready): string {
+  const flat = redacted(text, options).replace(/\s+/g, " ").trim();
   return flat.length > MAX_LINE ? `${flat.slice(0, MAX_LINE - 1)}…` : flat;
 }

@@ -23,12 +23,21 @@ const Model = z.strictObject({
 export type ModelOptions = { readonly [id: string]: z.output<typeof Model> };
 
 /**
- * Credentials: `apiKey`, or else `authToken`, or else an `authorization` or `x-api-key` among `headers`. `baseURL` without
+ * Gives a key when one is needed; `fresh` when the server has refused the one that it gave before. What it throws is told to the person
+ * and so holds no key. It caches as it likes and ends in its own time. `name` is how the person knows it.
+ */
+const KeySource = z.object({
+  name: z.string().min(1),
+  get: z.custom<(fresh: boolean) => Promise<string>>((it) => typeof it === "function", "a function"),
+});
+
+/**
+ * Credentials: `apiKey`, a key or a source of keys, or else `authToken`, or else an `authorization` or `x-api-key` among `headers`. `baseURL` without
  * `/v1/messages`. `maxRetries` counts what follows the first try within the SDK. `timeoutMs` is the wait for the head of a response.
  */
 export const Options = z
   .object({
-    apiKey: z.string().min(1).optional(),
+    apiKey: z.union([z.string().min(1), KeySource]).optional(),
     authToken: z.string().min(1).optional(),
     baseURL: z.url({ protocol: /^https?$/ }).default("https://api.anthropic.com"),
     headers: z.record(z.string(), z.string()).default({}),
@@ -39,13 +48,19 @@ export const Options = z
   })
   .prefault({});
 export type Options = z.output<typeof Options>;
+/** With the key itself, and the name of the source that it came from. */
+export type Ready = Omit<Options, "apiKey"> & { readonly apiKey?: string; readonly source?: string };
 
 const isCredential = (name: string): boolean => ["authorization", "x-api-key"].includes(name.toLowerCase());
 /** The header that holds a credential, as it was written. */
 export const authHeader = (headers: Options["headers"]): string | undefined => Object.keys(headers).find(isCredential);
 
 /** Where requests go, without what may be secret in it. */
-export function serverOf(options: Options): string {
+export function serverOf(options: Pick<Options, "baseURL">): string {
   const { origin, pathname } = new URL(options.baseURL);
   return origin + (pathname === "/" ? "" : pathname);
 }
+
+/** Whether the server would run on this machine. */
+export const isLocal = ({ baseURL }: Pick<Options, "baseURL">): boolean =>
+  /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\])$/.test(new URL(baseURL).hostname);

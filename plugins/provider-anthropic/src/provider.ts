@@ -2,9 +2,22 @@
 import { type CallContext, type ModelChunk, ModelError, type ModelRequest, type Provider } from "@heddle/kernel/plugin";
 import type { Connection } from "./client.ts";
 import { createEncoder, type Encoded } from "./encode.ts";
-import { cutOff, type Failing, noCredential, notTheApi, refusalIn, streamError, toModelError, windowFull } from "./errors.ts";
+import {
+  cutOff,
+  type Failing,
+  isAnswer,
+  isRefusedKey,
+  noCredential,
+  noKey,
+  notTheApi,
+  redacted,
+  refusalIn,
+  streamError,
+  toModelError,
+  windowFull,
+} from "./errors.ts";
 import { factsOf, infoOf } from "./models.ts";
-import { authHeader, type Options } from "./options.ts";
+import { authHeader, type Options, type Ready } from "./options.ts";
 import { isAboutThoughts, outputLeft, refusedField, type Without } from "./refused.ts";
 import { createReply, type Reply } from "./reply.ts";
 import { type SseEvent, sseDecoder } from "./sse.ts";
@@ -18,25 +31,47 @@ export function createProvider(options: Options): Provider {
   /** What the server has refused, by model: not sent again. */
   const refused = new Map<string, Without>();
   const withoutFor = (model: string): Without => refused.get(model) ?? { fields: new Set(), thoughts: new Set() };
+  const { apiKey: given, ...others } = options;
+  let ready: Ready = typeof given === "string" ? { ...others, apiKey: given } : others;
+  let answered = false;
   let connection: Promise<Connection> | undefined;
-  const connect = (): Promise<Connection> => {
-    connection ??= import("./client.ts").then((client) => client.connect(options));
+  /** `fresh`: the key was refused. */
+  async function connect(fresh: boolean): Promise<Connection> {
+    if (typeof given === "object") {
+      const apiKey = await given.get(fresh).catch((error: unknown) => {
+        throw noKey(given.name, error instanceof Error ? error.message : String(error));
+      });
+      if (apiKey !== ready.apiKey) connection = undefined;
+      ready = { ...others, apiKey, source: given.name };
+    }
+    connection ??= import("./client.ts").then((client) => client.connect(ready));
     return connection;
-  };
+  }
 
   /** Sends the request, and again without what the server refuses and the request can do without: each such thing once. */
   async function open(request: ModelRequest, ctx: CallContext): Promise<Answer> {
-    const { send } = await connect();
+    let { send } = await connect(false);
     const { model } = request;
     let asked = request;
     let isStripped = false;
+    let isRenewed = false;
     for (;;) {
       const without = withoutFor(model);
       const encoded = encodeNext(asked, without);
       try {
-        return { response: await send(encoded.body, ctx.signal), encoded };
+        const response = await send(encoded.body, ctx.signal);
+        answered = true;
+        return { response, encoded };
       } catch (error) {
-        const said = ctx.signal.aborted ? undefined : refusalIn(error);
+        answered ||= isAnswer(error);
+        if (isRefusedKey(error) && typeof given === "object" && !isRenewed && !ctx.signal.aborted) {
+          isRenewed = true;
+          ctx.log(`the key of ${given.name} was refused: asked for a new one`);
+          ({ send } = await connect(true));
+          continue;
+        }
+        const refusal = ctx.signal.aborted ? undefined : refusalIn(error);
+        const said = refusal === undefined ? undefined : redacted(refusal, ready);
         if (said === undefined) throw error;
         const field = refusedField(said);
         const left = outputLeft(said);
@@ -56,8 +91,8 @@ export function createProvider(options: Options): Provider {
   }
 
   async function* stream(request: ModelRequest, ctx: CallContext): AsyncIterable<ModelChunk> {
-    if (options.apiKey === undefined && options.authToken === undefined && !authHeader(options.headers)) throw noCredential();
-    const failing = (): Failing => ({ options, model: request.model, now: ctx.now() });
+    if (given === undefined && options.authToken === undefined && !authHeader(options.headers)) throw noCredential();
+    const failing = (): Failing => ({ options: ready, model: request.model, now: ctx.now(), answered });
     try {
       for await (const chunk of chunksOf(await open(request, ctx), failing)) yield chunk;
     } catch (error) {
@@ -101,8 +136,11 @@ async function* streamed(
       if (reply.done || event === "ping" || data === "") continue;
       seen++;
       const it = parse(data);
-      if (it === undefined && seen === 1) throw notTheApi(failing(), `"${data.slice(0, 80)}"`, response.status, requestId);
-      if (it === undefined) throw new ModelError(`The reply holds an event that is no JSON: "${data.slice(0, 80)}".`, { kind: "protocol" });
+      if (it === undefined) {
+        const shown = `"${redacted(data, failing().options).slice(0, 80)}"`;
+        if (seen === 1) throw notTheApi(failing(), shown, response.status, requestId);
+        throw new ModelError(`The reply holds an event that is no JSON: ${shown}.`, { kind: "protocol" });
+      }
       const named = typeof it["type"] === "string" ? it : { ...it, type: event };
       if (named["type"] === "error") throw streamError(named, failing(), requestId);
       yield* reply.take(named);
@@ -148,7 +186,7 @@ async function* whole(
   const body = parse(text);
   if (body?.["type"] === "error") throw streamError(body, failing(), requestId);
   if (!body || !Array.isArray(body["content"])) {
-    const said = `${type.split(";")[0] || "something"} "${text.replace(/\s+/g, " ").slice(0, 80)}"`;
+    const said = `${type.split(";")[0] || "something"} "${redacted(text, failing().options).replace(/\s+/g, " ").slice(0, 80)}"`;
     throw notTheApi(failing(), said, response.status, requestId);
   }
   yield* reply.whole(body);

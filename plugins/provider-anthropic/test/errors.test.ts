@@ -182,9 +182,24 @@ describe("no server of this API", () => {
     await close();
     const { message, model } = await failureOf(providerWith({ apiKey: KEY, baseURL: url, maxRetries: 0 }), ask);
     expect({ message, model }).toEqual({
-      message: `Nothing listens at ${url} (connection refused). Start the server, or check the base URL.`,
-      model: { kind: "network" },
+      message: `Nothing listens at ${url} (connection refused). Start the server, or check the base URL (ANTHROPIC_BASE_URL).`,
+      model: { kind: "not-found" },
     });
+  });
+  test("nothing listens any more: it may be starting anew, so it is worth another try", async () => {
+    const server = await startAnthropicServer();
+    const provider = providerWith({ apiKey: KEY, baseURL: server.url });
+    await chunksOf(provider, ask);
+    await server.close();
+    expect(await failureOf(provider, ask)).toMatchObject({ model: { kind: "network" } });
+  });
+  test.each([
+    ["text/html", 400],
+    ["text/html", 200],
+    ["text/event-stream", 200],
+  ])("half of a key that is echoed at the edge of what is shown: %s %i", async (type, status) => {
+    const { message } = await against(type, `data: ${"x".repeat(62)} ${KEY} and more`, status);
+    expect(message).not.toContain(KEY.slice(0, 4));
   });
   test("a web page", async () => {
     expect(await against("text/html", "<!doctype html>\n<title>Welcome</title>")).toEqual({

@@ -315,3 +315,58 @@ describe("an abort", () => {
     expect(await chunks).toEqual([]);
   });
 });
+
+describe("a source of keys", () => {
+  /** Gives the keys in turn; `asked` tells how. */
+  function source(...keys: string[]) {
+    const asked: boolean[] = [];
+    const get = async (fresh: boolean): Promise<string> => {
+      asked.push(fresh);
+      const key = keys[fresh ? Math.min(asked.filter(Boolean).length, keys.length - 1) : 0];
+      if (key === undefined) throw new Error("exit code 3:\n no luck");
+      return key;
+    };
+    return { asked, apiKey: { name: "helper", get } };
+  }
+  const ask = request([user("hi")], more);
+
+  test("is asked before each request", async () => {
+    server = await startAnthropicServer({ keys: ["key-one"] });
+    const { asked, apiKey } = source("key-one");
+    const provider = providerWith({ apiKey, baseURL: server.url });
+    for (const _ of [1, 2]) expect((await chunksOf(provider, ask)).at(-1)?.type).toBe("stop");
+    expect(asked).toEqual([false, false]);
+    expect(server.requests.map((r) => r.headers["authorization"])).toEqual(["Bearer key-one", "Bearer key-one"]);
+  });
+  test("is asked for a fresh key once when the server refuses the one it gave", async () => {
+    server = await startAnthropicServer({ keys: ["key-two"] });
+    const { asked, apiKey } = source("key-one", "key-two");
+    const logged: string[] = [];
+    const provider = providerWith({ apiKey, baseURL: server.url });
+    expect((await chunksOf(provider, ask, undefined, logged)).at(-1)?.type).toBe("stop");
+    expect([asked, server.requests.length, logged]).toEqual([[false, true], 2, ["the key of helper was refused: asked for a new one"]]);
+  });
+  test("whose keys are all refused is named, and no key is", async () => {
+    server = await startAnthropicServer({ keys: ["other"] });
+    const { asked, apiKey } = source("key-one", "key-two");
+    expect(await failureOf(providerWith({ apiKey, baseURL: server.url }), ask)).toMatchObject({
+      message: `The API key of helper was refused by ${server.url} (401: invalid x-api-key). It was asked for a new one before: check what helper gives.`,
+      model: { kind: "auth", status: 401 },
+    });
+    expect([asked, server.requests.length]).toEqual([[false, true], 2]);
+  });
+  test("that fails says why, and nothing is sent", async () => {
+    server = await startAnthropicServer();
+    const { apiKey } = source();
+    expect(await failureOf(providerWith({ apiKey, baseURL: server.url }), ask)).toMatchObject({
+      message: "helper gave no API key: exit code 3: no luck",
+      model: { kind: "auth" },
+    });
+    expect(server.requests).toEqual([]);
+  });
+  test("has its keys taken out of what a server echoes", async () => {
+    server = await startAnthropicServer({ faults: [{ status: 400, message: "bad key key-one", at: 0 }] });
+    const { apiKey } = source("key-one");
+    expect((await failureOf(providerWith({ apiKey, baseURL: server.url }), ask)).message).toContain("bad key ***");
+  });
+});

@@ -1,10 +1,10 @@
 /** What can go wrong between here and the model, in one line that says what to do. Never shows a credential. */
 import { ModelError, type ModelFault, type ModelFaultKind } from "@heddle/kernel/plugin";
-import { placeOf, type Server } from "./options.ts";
+import { isLocal, placeOf, type Server } from "./options.ts";
 import { isObject, type JsonObject, parseObject, snippet, stringOf } from "./text.ts";
 
-/** `now` in milliseconds since the epoch, for a `retry-after` that is a date. */
-export type Failing = { readonly server: Server; readonly model: string; readonly now: number };
+/** `now` in milliseconds since the epoch, for a `retry-after` that is a date. `answered`: the server has been there before. */
+export type Failing = { readonly server: Server; readonly model: string; readonly now: number; readonly answered?: boolean };
 
 /** What a server said in place of a reply, in whatever envelope. */
 export type Said = {
@@ -46,8 +46,8 @@ export function cutOff({ server }: Failing, why: string, requestId?: string): Mo
 }
 
 /** The head and body of a response that is no success. */
-export async function readSaid(response: Response, now: number): Promise<Said> {
-  const text = await response.text().catch(() => "");
+export async function readSaid(response: Response, server: Server, now: number): Promise<Said> {
+  const text = redacted(await response.text().catch(() => ""), server);
   const body = parseObject(text);
   const retryAfterMs = retryAfter(response.headers, now);
   const requestId = requestIdOf(response.headers);
@@ -89,20 +89,22 @@ function withRaw(message: string, metadata: unknown): string {
 }
 
 /** Anything that fetch or the stream threw before a reply was there. */
-export function connectionError(error: unknown, { server }: Failing): ModelError {
+export function connectionError(error: unknown, { server, answered = false }: Failing): ModelError {
   if (error instanceof ModelError) return error;
   const root = rootOf(error);
   const code = String((root as { code?: unknown }).code ?? "");
   const place = placeOf(server);
   const { label, start, name } = server.kind;
-  const network = (text: string): ModelError => new ModelError(oneLine(text, server), fault("network", {}));
+  const network = (text: string, kind: ModelFaultKind = "network"): ModelError => new ModelError(oneLine(text, server), fault(kind, {}));
   if (/invalid (?:header value|HTTP header)|ByteString/i.test(`${String(error)} ${root.message}`))
     return new ModelError(`The API key or a header for ${place} contains a character that cannot be sent. ${remedyOf(server)}.`, {
       kind: "auth",
     });
   if (code === "ECONNREFUSED") {
     const hint = start ? `is ${label} running? Start it with ${start}, or` : "does it run?";
-    return network(`Cannot reach ${place}: ${hint} ${start ? "set" : "Check"} option "${name}.baseURL".`);
+    const text = `Cannot reach ${place}: ${hint} ${start ? "set" : "Check"} option "${name}.baseURL".`;
+    // What was never there does not come by itself; what was there may be starting anew.
+    return network(text, isLocal(server) && !answered ? "not-found" : "network");
   }
   if (code === "ENOTFOUND" || code === "EAI_AGAIN")
     return network(`The host of ${place} was not found (${code}). Check the network connection and option "${name}.baseURL".`);
@@ -214,12 +216,20 @@ function remedyOf({ kind, options }: Server): string {
   return `Set a valid one ${kind.keyName ? `in ${kind.keyName} or ` : ""}as option "${kind.name}.apiKey"`;
 }
 
-/** Servers echo what they were sent, so every text is searched for the secrets that went out with it. */
-function oneLine(text: string, { options, baseURL }: Server): string {
+/** Servers echo what they were sent, so every text is searched for the secrets that went out with it: before it is cut, or half of one stays. */
+export function redacted(text: string, { options, baseURL }: Server): string {
   const headers = Object.entries(options.headers).filter(([name]) => /auth|key|token|secret|cookie/i.test(name));
   const fromHeaders = headers.flatMap(([, value]) => [value, value.replace(/^\w+ /, "")]);
-  const password = baseURL === undefined ? "" : decodeURIComponent(new URL(baseURL).password);
-  let flat = text;
-  for (const secret of [options.apiKey ?? "", password, ...fromHeaders]) if (secret.length >= 4) flat = flat.replaceAll(secret, "***");
-  return snippet(flat, MAX_LINE);
+  let clean = text;
+  for (const secret of [options.apiKey ?? "", ...inAddress(baseURL), ...fromHeaders])
+    if (secret.length >= 4) clean = clean.replaceAll(secret, "***");
+  return clean;
 }
+/** The password of an address, and the header that it goes out in. */
+function inAddress(baseURL: string | undefined): readonly string[] {
+  if (baseURL === undefined) return [];
+  const { username, password } = new URL(baseURL);
+  if (password === "") return [];
+  return [decodeURIComponent(password), btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`)];
+}
+const oneLine = (text: string, server: Server): string => snippet(redacted(text, server), MAX_LINE);

@@ -1,7 +1,7 @@
 /** The models that a server has, as it lists them itself. */
 import type { CallContext } from "@heddle/kernel/plugin";
 import { list } from "./client.ts";
-import { connectionError, type Failing, noServer, notTheApi, readSaid, saidError } from "./errors.ts";
+import { connectionError, type Failing, noServer, notTheApi, readSaid, redacted, saidError } from "./errors.ts";
 import type { Server } from "./options.ts";
 import { isObject, type JsonObject, parseObject, stringOf } from "./text.ts";
 
@@ -18,13 +18,13 @@ export async function listModels(server: Server, { signal, now }: Talk): Promise
   let text: string;
   try {
     response = await list(server, signal);
-    if (!response.ok) throw saidError(await readSaid(response, now()), failing);
+    if (!response.ok) throw saidError(await readSaid(response, server, now()), failing);
     text = await response.text();
   } catch (error) {
     throw connectionError(error, failing);
   }
   const data = parseObject(text)?.["data"];
-  if (!Array.isArray(data)) throw notTheApi(failing, `"${text.slice(0, 80)}"`, response.status);
+  if (!Array.isArray(data)) throw notTheApi(failing, `"${redacted(text, server).slice(0, 80)}"`, response.status);
   const models = data.flatMap((it) => (isObject(it) && stringOf(it, "id") !== "" ? [listed(it)] : []));
   return models.sort((a, b) => (a.id < b.id ? -1 : 1));
 }

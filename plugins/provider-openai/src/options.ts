@@ -80,3 +80,7 @@ export function placeOf(server: Server): string {
 
 export const hasCredential = ({ options }: Server): boolean =>
   options.apiKey !== undefined || Object.keys(options.headers).some((name) => /^(?:authorization|api-key|x-api-key)$/i.test(name));
+
+/** Whether the server would run on this machine. */
+export const isLocal = ({ baseURL }: Server): boolean =>
+  baseURL !== undefined && /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\])$/.test(new URL(baseURL).hostname);

@@ -11,6 +11,7 @@ import {
   noServer,
   notTheApi,
   readSaid,
+  redacted,
   requestIdOf,
   rootOf,
   type Said,
@@ -34,6 +35,7 @@ export function createProvider(server: Server): OpenAIProvider {
   const encodeNext = createEncoder(server);
   /** What the server has refused, by model: not sent again. */
   const refused = new Map<string, Set<Optional>>();
+  let answered = false;
   const withoutFor = (model: string): Without => refused.get(model) ?? new Set();
 
   async function open(request: ModelRequest, ctx: CallContext, failing: () => Failing): Promise<{ response: Response; encoded: Encoded }> {
@@ -41,8 +43,9 @@ export function createProvider(server: Server): OpenAIProvider {
       const without = withoutFor(request.model);
       const encoded = encodeNext(request, without);
       const response = await send(server, encoded.body, ctx.signal);
+      answered = true;
       if (response.ok) return { response, encoded };
-      const said: Said = await readSaid(response, failing().now);
+      const said: Said = await readSaid(response, server, failing().now);
       const option = refusedOption(said, encoded.body, without);
       if (option === undefined) throw saidError(said, failing());
       refused.set(request.model, new Set([...without, option]));
@@ -51,7 +54,7 @@ export function createProvider(server: Server): OpenAIProvider {
   }
 
   async function* stream(request: ModelRequest, ctx: CallContext): AsyncIterable<ModelChunk> {
-    const failing = (): Failing => ({ server, model: request.model, now: ctx.now() });
+    const failing = (): Failing => ({ server, model: request.model, now: ctx.now(), answered });
     if (server.baseURL === undefined) throw noServer(failing());
     if (server.kind.keyName !== undefined && server.options.baseURL === undefined && !hasCredential(server)) throw noCredential(failing());
     try {
@@ -86,10 +89,11 @@ async function* chunksOf(response: Response, reply: Reply, failing: () => Failin
       return [];
     }
     const body = parseObject(data);
-    if (body === undefined) throw notTheApi(failing(), `"${snippet(data)}"`, response.status);
+    const clean = (): string => redacted(data, failing().server);
+    if (body === undefined) throw notTheApi(failing(), `"${snippet(clean())}"`, response.status);
     seen++;
     const failed = body["error"] || event === "error" || body["type"] === "error" || body["type"] === "response.failed";
-    const said = failed ? saidIn(body) : undefined;
+    const said = failed ? saidIn(parseObject(clean()) ?? body) : undefined;
     if (said) throw saidError({ ...said, ...(requestId ? { requestId } : {}) }, failing());
     return reply.take(body);
   };
@@ -114,10 +118,11 @@ async function* chunksOf(response: Response, reply: Reply, failing: () => Failin
 async function* wholeReply(response: Response, reply: Reply, type: string, failing: () => Failing): AsyncIterable<ModelChunk> {
   const text = await response.text();
   const body = parseObject(text);
-  const said = body?.["error"] ? saidIn(body) : undefined;
+  const clean = (): string => redacted(text, failing().server);
+  const said = body?.["error"] ? saidIn(parseObject(clean()) ?? body) : undefined;
   if (said) throw saidError(said, failing());
   if (!body || (!Array.isArray(body["choices"]) && !Array.isArray(body["output"])))
-    throw notTheApi(failing(), `${type.split(";")[0] || "something"} "${snippet(text)}"`, response.status);
+    throw notTheApi(failing(), `${type.split(";")[0] || "something"} "${snippet(clean())}"`, response.status);
   yield* reply.whole(body);
   yield* reply.end(true) ?? [];
 }

@@ -98,6 +98,20 @@ describe("an answer that is an error", () => {
     expect(await fault(again)).toMatchObject({ model: { kind: "server", status: 400 } });
     expect(await fault({ status: 409, body: { error: { message: "Busy." } } })).toMatchObject({ model: { kind: "server", status: 409 } });
   });
+  test.each([
+    ["text/html", 400],
+    ["text/html", 200],
+    ["text/event-stream", 200],
+  ])("a server that echoes secrets at the edge of what is shown: %s %i", async (type, status) => {
+    const basic = btoa("me:sesame-open");
+    const fetch = async () => new Response(`data: ${"x".repeat(60)} ${KEY} and more`, { status, headers: { "content-type": type } });
+    const echo = async () => new Response(`data: ${"x".repeat(60)} ${basic} and more`, { status, headers: { "content-type": type } });
+    const said = await Promise.all([
+      failureOf(providerOf("openai", { apiKey: KEY }, { fetch }), ask),
+      failureOf(providerOf("compatible", { baseURL: "https://me:sesame-open@example.com" }, { fetch: echo }), ask),
+    ]);
+    for (const [i, secret] of [KEY, basic].entries()) expect(said[i]!.message).not.toContain(secret.slice(0, 4));
+  });
   test("a server that echoes the key", async () => {
     const body = { error: { message: `bad header: Bearer ${KEY}` } };
     expect((await fault({ status: 400, body })).message).toContain("bad header: Bearer ***");
@@ -222,7 +236,7 @@ describe("no server", () => {
     ["compatible", 'does it run? Check option "compatible.baseURL".'],
   ] as const)("%s", async (kind, hint) => {
     const baseURL = `http://127.0.0.1:${await closedPort()}/v1`;
-    const expected = { message: `Cannot reach ${baseURL}: ${hint}`, model: { kind: "network" } };
+    const expected = { message: `Cannot reach ${baseURL}: ${hint}`, model: { kind: "not-found" } };
     const provider = providerOf(kind, { baseURL });
     expect(await failureOf(provider, ask)).toMatchObject(expected);
     expect(await failureIn(() => provider.models({ signal: new AbortController().signal, now: () => 0 }))).toMatchObject(expected);

@@ -65,8 +65,8 @@ const ROWS: readonly Row[] = [
   { fault: { name: "empty-end-turn", times: 9 }, more: 1, told: 0, failure: /without any output/ },
   { fault: { name: "malformed-json", at: 0 } },
   { fault: { name: "max-tokens-tool", at: 0 } },
-  { fault: { name: "malformed-json", at: 0, times: 9 }, more: 1, failure: /could not be read 3 times running \(Read: / },
-  { fault: { name: "max-tokens-tool", at: 0, times: 9 }, more: 1, failure: /3 times running \(Read: .*write less per call\)\)/ },
+  { fault: { name: "malformed-json", at: 0, times: 9 }, more: 1, told: 0, failure: /cannot be read, 3 times running \(Read: / },
+  { fault: { name: "max-tokens-tool", at: 0, times: 9 }, more: 1, told: 0, failure: /3 times running \(Read: .*write less per call\)\)/ },
   { fault: { name: "unknown-tool", at: 0 } },
   { fault: { name: "bad-tool-args", at: 0 } },
 ];

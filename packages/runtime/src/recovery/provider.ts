@@ -71,7 +71,7 @@ export class Recovery {
       throw new ModelError(`${tooLong.message} Nothing more of it can be left out.`, tooLong.fault);
     if (unreadable && unreadable.times >= UNREADABLE)
       throw new ModelError(
-        `The arguments of what the model called could not be read ${UNREADABLE} times running (${unreadable.last}). Ask for smaller steps, or another model.`,
+        `The model called tools with arguments that cannot be read, ${UNREADABLE} times running (${unreadable.last}). Ask for it in smaller steps, or ask another model.`,
         { kind: "protocol" },
       );
     if (debt) yield* this.#wait(debt.fault, debt.message, debt);
