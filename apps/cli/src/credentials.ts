@@ -3,18 +3,31 @@ import type { Config } from "./config/read.ts";
 import { CliError } from "./exit.ts";
 import { COMPATIBLE } from "./first-party.ts";
 import type { Env } from "./io.ts";
+import { TTL_MS, TTL_NAME } from "./key-helper.ts";
 
-export type Credentials = { apiKey?: string; authToken?: string; baseURL?: string };
+/** `helper` prints a key, and is there only where no key and no token is. */
+export type Credentials = { apiKey?: string; authToken?: string; baseURL?: string; helper?: string };
+type Sources = Pick<Config, "env" | "provider" | "apiKeyHelper">;
 
 const NAMES = { apiKey: "ANTHROPIC_API_KEY", authToken: "ANTHROPIC_AUTH_TOKEN", baseURL: "ANTHROPIC_BASE_URL" } as const;
 
-/** The environment counts before `env` of the settings, and that before `provider.options`. */
-export function credentials(config: Pick<Config, "env" | "provider">, env: Env): Credentials {
+/** The environment counts before `env` of the settings, that before `provider.options`, and all of them before `apiKeyHelper`. */
+export function credentials(config: Sources, env: Env): Credentials {
   const found = Object.entries(NAMES).flatMap(([key, name]) => {
     const value = env[name] || config.env[name] || config.provider.options["anthropic"]?.[key];
     return typeof value === "string" && value !== "" ? [[key, value] as const] : [];
   });
-  return Object.fromEntries(found);
+  const given: Credentials = Object.fromEntries(found);
+  const { apiKeyHelper: helper } = config;
+  return helper === undefined || given.apiKey !== undefined || given.authToken !== undefined ? given : { ...given, helper };
+}
+
+/** Milliseconds, and a notice should what is set be no number of them. */
+export function helperTtl(config: Pick<Config, "env">, env: Env): { ttlMs: number; notice?: string } {
+  const set = env[TTL_NAME] || config.env[TTL_NAME] || "";
+  if (set === "") return { ttlMs: TTL_MS };
+  if (/^\d{1,15}$/.test(set)) return { ttlMs: Number(set) };
+  return { ttlMs: TTL_MS, notice: `${TTL_NAME} is "${set}", which is no number of milliseconds: ${TTL_MS} is used` };
 }
 
 const COMPATIBLE_NAMES = [

@@ -108,7 +108,7 @@ const namesAt = (runtime: Runtime, point: string): string[] =>
 
 /** The variable that a key goes by, wherever it was set. */
 function keySourceOf({ credentials, compatible }: Plan, provider: string): string {
-  if (provider === DEFAULT_PROVIDER) return credentials.apiKey ? "ANTHROPIC_API_KEY" : "none";
+  if (provider === DEFAULT_PROVIDER) return credentials.apiKey ? "ANTHROPIC_API_KEY" : credentials.helper ? "apiKeyHelper" : "none";
   return compatible[provider]?.["apiKey"] ? `${provider.toUpperCase()}_API_KEY` : "none";
 }
 

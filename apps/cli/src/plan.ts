@@ -2,11 +2,13 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { Candidate, Problem } from "@heddle/runtime";
+import { nodeProcesses } from "@heddle/runtime/node";
 import { readSettingsFile } from "./config/file.ts";
 import { type Config, readConfig, type ScopedRule, withoutTools } from "./config/read.ts";
-import { type Credentials, compatible, credentials, refuseBadCompatible, refuseBadUrl } from "./credentials.ts";
+import { type Credentials, compatible, credentials, helperTtl, refuseBadCompatible, refuseBadUrl } from "./credentials.ts";
 import { FIRST_PARTY, firstParty } from "./first-party.ts";
 import type { Io } from "./io.ts";
+import { type KeyHelper, keyHelper } from "./key-helper.ts";
 import type { SetupArgs } from "./options.ts";
 import { ripgrepPath } from "./ripgrep.ts";
 import { entryOf, thirdParty } from "./third-party.ts";
@@ -67,6 +69,7 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
   const config = await configOf(args, io, over.bare);
   const provider = over.provider ?? config.provider.name ?? DEFAULT_PROVIDER;
   const found = credentials(config, io.env);
+  const { helper, ...given } = found;
   const model = over.model ?? args.model ?? (io.env["ANTHROPIC_MODEL"] || config.model) ?? DEFAULT_MODEL;
   const fallbackModels = args.fallbackModels ?? config.fallbackModels;
   const named = [provider, ...[model, ...fallbackModels].flatMap((m) => m.match(/^[^/]+(?=\/)/)?.[0] ?? [])];
@@ -95,7 +98,7 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
       ...(args.appendSystemPrompt === undefined ? {} : { appendSystemPrompt: args.appendSystemPrompt }),
     },
     "@heddle/attachments": { home: io.userDir, deny: readPatterns(deny) },
-    "@heddle/provider-anthropic": { ...config.provider.options["anthropic"], ...found },
+    "@heddle/provider-anthropic": { ...config.provider.options["anthropic"], ...given, ...keySource(helper, config, io) },
     "@heddle/provider-openai": compatible(config, io.env),
     ...over.options,
   };
@@ -120,6 +123,15 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
     problems: others.problems,
     withoutTools: withoutTools(deny),
   };
+}
+
+/** It runs in the user's folder, where no project can put anything in its way. */
+function keySource(command: string | undefined, config: Config, io: Io): { apiKey?: KeyHelper } {
+  if (command === undefined) return {};
+  const { ttlMs, notice } = helperTtl(config, io.env);
+  if (notice !== undefined) config.notices.push(notice);
+  const { run } = nodeProcesses();
+  return { apiKey: keyHelper({ command, cwd: io.userDir, env: config.env, ttlMs, run, now: Date.now }) };
 }
 
 /** What the person should know of settings and plugins before anything runs. */

@@ -60,7 +60,13 @@ function modelOf({ candidates, credentials, model, provider: standard }: Plan): 
     const { by } = declared.find((d) => d.name === provider)!;
     return { name: "model", state: "ok", text: `${model} of the provider "${provider}" (plugin "${by.id}" ${by.version})` };
   }
-  const held = credentials.apiKey ? "an API key" : credentials.authToken ? "a token" : "no key";
+  const held = credentials.apiKey
+    ? "an API key"
+    : credentials.authToken
+      ? "a token"
+      : credentials.helper
+        ? "the key that apiKeyHelper prints"
+        : "no key";
   const text = `${held} for ${credentials.baseURL ?? "the Anthropic API"}`;
   return { name: "model", state: "ok", text: notice === undefined ? text : `${text}; ${notice}` };
 }

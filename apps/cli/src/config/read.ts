@@ -26,6 +26,8 @@ export type Config = {
   disabledPlugins: string[];
   /** `options` by the name of a provider. */
   provider: { name?: string; options: Record<string, Record<string, unknown>> };
+  /** A shell command that prints an API key; from the user's own files only. */
+  apiKeyHelper?: string;
   /** From the user's own files only. */
   env: Record<string, string>;
   /** Whether the project's plugins may run and its rules may loosen. */
@@ -149,7 +151,7 @@ function addOption({ name = "anthropic", options }: Config["provider"], key: str
 function merge(config: Config, source: Source, settings: Settings, userDir: string): void {
   const mine = fromUser(source);
   const may = mine || config.trusted;
-  const { permissions, plugins, disabledPlugins, model, effort, fallbackModel, recovery, provider, env } = settings;
+  const { permissions, plugins, disabledPlugins, model, effort, fallbackModel, recovery, provider, env, apiKeyHelper } = settings;
   const withhold = (what: string, why = "the folder is not trusted (--trust)"): void => {
     config.withheld.push(`${what} of ${source.path}: ${why}`);
   };
@@ -197,6 +199,10 @@ function merge(config: Config, source: Source, settings: Settings, userDir: stri
       if (provider.name !== undefined) config.provider.name = provider.name;
       for (const [key, value] of Object.entries(provider.options ?? {})) addOption(config.provider, key, value);
     }
+  }
+  if (apiKeyHelper !== undefined) {
+    if (mine) config.apiKeyHelper = apiKeyHelper;
+    else withhold("apiKeyHelper", "a project may never choose the key");
   }
   if (mine) Object.assign(config.env, env);
   else if (env && Object.keys(env).some((k) => /^(ANTHROPIC|OPENAI|OPENROUTER)_/.test(k)))

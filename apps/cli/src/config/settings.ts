@@ -52,6 +52,7 @@ const FIELDS = {
   trustedFolders: z.array(z.string()),
   provider: z.preprocess((value) => (typeof value === "string" ? { name: value } : value), provider),
   env: z.record(z.string(), z.string()),
+  apiKeyHelper: z.string().trim().min(1),
 } as const;
 type Fields = { [K in keyof typeof FIELDS]?: z.infer<(typeof FIELDS)[K]> };
 export type Settings = Fields;

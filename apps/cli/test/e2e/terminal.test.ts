@@ -47,13 +47,35 @@ describe("a session in a terminal", () => {
     t.type("go\r");
     await t.shows(/1 model call/);
     expect(t.text()).toMatch(
-      /From the[\s\S]*\n\(the reply was cut off and is asked for again\)\nretry 1 of 10 in 0\.\d s \(network\): [\s\S]*ended before[\s\S]*: all of it\.\n/,
+      /From the[\s\S]*\n\(The reply was cut off\. What is above of it is void\.\)\nretry 1 of 10 in 0\.\d s \(network\): [\s\S]*ended before[\s\S]*: all of it\.\n/,
     );
     t.type("/cost\r");
     await t.shows(/^anthropic\/claude-sonnet-5-5 +1 /m);
     t.type("\x04");
     expect(await t.ended).toBe(0);
     expect(t.text()).toMatch(/^cost (\$\d\.\d{4}|not known) · \d+\.\d s of waiting for models · \d+\.\d s in all$/m);
+  });
+
+  it("marks what a reply had shown before a filter stopped it", async () => {
+    const w = await world({ script: [{ text: "Something that no filter likes.", stop_reason: "refusal" }] });
+    const t = terminal(w);
+    await t.shows(/^>$/m);
+    t.type("go\r");
+    await t.shows(/1 model call|2 model calls/);
+    const mark = "\\(A safety filter stopped the reply\\. What is above of it is void\\.\\)\\n";
+    expect(t.text()).toMatch(new RegExp(`Something[\\s\\S]*\\n${mark}Something[\\s\\S]*\\n${mark}The model refused to answer`));
+  });
+
+  it("keeps on the screen what had been said when no retry is left", async () => {
+    const w = await world({
+      script: [{ text: "From the first word to the very last one: all of it." }],
+      faults: [{ name: "cut-text", at: 0 }],
+    });
+    const t = terminal(w, ["--settings", '{ "recovery": { "retries": 0 } }'], 200);
+    await t.shows(/^>$/m);
+    t.type("go\r");
+    await t.shows(/\nFrom [^\n]*\nThe connection to .* ended before the reply was complete/);
+    expect(t.text()).not.toContain("void");
   });
 
   it("asks before it writes, and does what the person says", async () => {
