@@ -1,4 +1,6 @@
 /** What a person sees of each fault of a server: the answer or one sentence, the exit code, and how often the server was asked more. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { FaultName, FaultSpec, Script } from "@heddle/anthropic-server";
 import { describe, expect, it } from "vitest";
 import { lines, world } from "./run.ts";
@@ -110,6 +112,18 @@ describe("a fault of the server", () => {
       .slice(-2)
       .map((r) => JSON.stringify(r.body).length);
     expect(again!).toBeLessThan(refused! * 0.8);
+  });
+
+  it.each([
+    ["that can be read", { file_path: "{{cwd}}/made.txt", content: "half of it" }],
+    ["of which nothing came", {}],
+  ])("that is the limit on output runs no call %s", async (_, input) => {
+    const calls = [{ name: "Write", input }];
+    const w = await world();
+    w.server.setScript(JSON.parse(JSON.stringify([{ calls, stop_reason: "max_tokens" }, { text: ANSWER }]).replaceAll("{{cwd}}", w.cwd)));
+    const ran = await w.run(["-p", "write it", "--permission-mode", "acceptEdits"]);
+    expect([ran.code, ran.stdout, existsSync(join(w.cwd, "made.txt"))]).toEqual([0, `${ANSWER}\n`, false]);
+    expect(JSON.stringify(w.server.mainRequests()[1]!.body)).toContain("the reply was cut off within them (the output limit was hit");
   });
 
   it("is told as records in stream-json, and what was said before it is void", async () => {
