@@ -245,7 +245,7 @@ describe("a stream that stalls", () => {
     const ran = await play([deaf, deaf], { host });
     expect([ran.story, ran.failure]).toEqual([
       ["user go", "retry 1/6 stall 500"],
-      "The model sent nothing for 90 s. It stalled 2 times running.",
+      "The model sent nothing for 90 s. It stalled 2 times running: try again, or set longer limits (recovery.firstByteMs, recovery.idleMs).",
     ]);
   });
 
@@ -259,7 +259,7 @@ describe("a stream that stalls", () => {
       }
     };
     const ran = await play([pings], { host });
-    expect([ran.story, ran.failure]).toEqual([["user go"], "The model sent nothing but signs of life for 10 min."]);
+    expect([ran.story, ran.failure]).toEqual([["user go"], "The model sent nothing but signs of life for 10 min: try again later."]);
     expect(ran.events.at(-1)!.at - ran.events[0]!.at).toBe(600_000);
   });
 
@@ -340,7 +340,9 @@ describe("a reply that is not the last word", () => {
     const failed = ran.events.flatMap((e) => (e.type === "turn.ended" && e.outcome.kind === "failed" ? [e.outcome.fault] : []));
     expect(failed).toEqual([
       expect.objectContaining({
-        message: expect.stringMatching(/cannot be read, 3 times running \(Echo: torn \(the output limit was hit.*\)\)\. Ask for it in smaller/),
+        message: expect.stringMatching(
+          /cannot be read, 3 times running \(Echo: torn \(the output limit was hit.*\)\)\. Ask for it in smaller/,
+        ),
         model: { kind: "protocol" },
       }),
     ]);

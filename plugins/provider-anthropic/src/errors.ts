@@ -84,7 +84,7 @@ export function toModelError(error: unknown, failing: Failing): ModelError {
     return network(`The host of ${server} was not found (${code}). Check the network connection and the base URL.`);
   if (/CERT|SSL|TLS/i.test(`${code} ${root.message}`))
     return network(`There is no trusted connection to ${server} (${code || root.message}). Check the certificate, or NODE_EXTRA_CA_CERTS.`);
-  return network(`The connection to ${server} failed (${code || root.message || it.message}). Check the network, and try again.`);
+  return network(`The connection to ${server} failed (${root.message || code || it.message}). Check the network, and try again.`);
 }
 
 type Thrown = {
@@ -145,8 +145,8 @@ function describe(failing: Failing, it: Said): ModelError {
         : `The ${credentialOf(options)} was refused by ${server} (${said}). ${remedyOf(options)}.`,
     billing: `The account has no credit or has reached its spend limit (${said}). Check its billing page.`,
     "not-found": `${server} knows no model "${model}" (${said}). Check the model's name.`,
-    overflow: `The conversation is too long for ${model} (${said}). Compact it, or start a new one.`,
-    "too-large": `The request is too large for ${server} (${said}). Remove images or large results.`,
+    overflow: `The conversation is too long for ${model} (${said}). Start a new one, or ask a model with a larger window.`,
+    "too-large": `The request is too large for ${server} (${said}). Send smaller files or images, or start a new conversation.`,
     "rate-limit": `The rate limit of ${server} is reached (${said}). Try again later.`,
     overloaded: `${server} is overloaded (${said}). Try again in a moment.`,
     server: `${server} failed (${said}). Try again in a moment.`,

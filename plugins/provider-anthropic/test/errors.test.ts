@@ -57,8 +57,8 @@ describe("an answer that is an error", () => {
     ["504", "server", 504, /Try again/],
     ["529", "overloaded", 529, /is overloaded/],
     ["400-other", "invalid", 400, /refused the request \(400: This request has a property/],
-    ["400-too-long", "overflow", 400, /too long for claude-opus-5-5.*Compact/],
-    ["413", "too-large", 413, /too large.*Remove images/],
+    ["400-too-long", "overflow", 400, /too long for claude-opus-5-5.*Start a new one/],
+    ["413", "too-large", 413, /too large.*Send smaller/],
   ] as const)("%s", async (name, kind, status, message) => {
     expect(await failure({ name })).toEqual({
       message: expect.stringMatching(message),

@@ -92,7 +92,8 @@ describe("stop reasons", () => {
       for await (const chunk of provider.stream(ask, context())) seen.push(chunk);
     })();
     await expect(reading).rejects.toMatchObject({
-      message: "The conversation is too long for claude-opus-5-5 (its context window is full). Compact it, or start a new one.",
+      message:
+        "The conversation is too long for claude-opus-5-5 (its context window is full). Start a new one, or ask a model with a larger window.",
       model: { kind: "overflow" },
     });
     expect(seen.map((c) => c.type)).toEqual(["usage", "text", "part.end", "usage"]);

@@ -111,7 +111,7 @@ export function connectionError(error: unknown, { server, answered = false }: Fa
   if (/CERT|SSL|TLS/i.test(`${code} ${root.message}`))
     return network(`There is no trusted connection to ${place} (${code || root.message}). Check the certificate, or NODE_EXTRA_CA_CERTS.`);
   if (/HEADERS_TIMEOUT|BODY_TIMEOUT/.test(code)) return network(`${place} did not answer in time. Try again.`);
-  return network(`The connection to ${place} failed (${code || root.message}). Check the network, and try again.`);
+  return network(`The connection to ${place} failed (${root.message || code}). Check the network, and try again.`);
 }
 
 const PASSING: readonly ModelFaultKind[] = ["rate-limit", "overloaded", "server"];
@@ -134,8 +134,8 @@ export function saidError(said: Said, failing: Failing): ModelError {
         : `${place} refused the API key (${words}). ${remedyOf(server)}.`,
     billing: `The account at ${place} has no credit or has reached its limit (${words}). Check its billing page.`,
     "not-found": `${place} knows no model "${model}" (${words}). ${fetch ? fetch(model) : "Check the model's name"}.`,
-    overflow: `The conversation is too long for ${model} (${words}). Compact it${server.kind.local ? `, give ${label} a larger context,` : ""} or start a new one; option "${name}.models" holds the window.`,
-    "too-large": `The request is too large for ${place} (${words}). Remove images or large results.`,
+    overflow: `The conversation is too long for ${model} (${words}). Start a new one${server.kind.local ? `, give ${label} a larger context` : ""} or ask a model with a larger window; option "${name}.models" holds the window.`,
+    "too-large": `The request is too large for ${place} (${words}). Send smaller files or images, or start a new conversation.`,
     "rate-limit": `The rate limit of ${place} is reached (${words}). Try again later.`,
     overloaded: `${place} is overloaded (${words}). Try again in a moment.`,
     server: `${place} failed (${words}). Try again in a moment.`,

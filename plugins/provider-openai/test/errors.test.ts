@@ -67,7 +67,7 @@ describe("an answer that is an error", () => {
     ["429-quota", "billing", 429, /no credit.*Check its billing page/],
     ["402", "billing", 402, /Insufficient credits/],
     ["403", "auth", 403, /forbids this/],
-    ["413", "too-large", 413, /Remove images/],
+    ["413", "too-large", 413, /Send smaller/],
     ["500", "server", 500, /SERVER failed \(500: The server had an error/],
     ["502-html", "server", 502, /^SERVER failed \(502: "<html> <head><title>502 Bad Gateway.*Try again/],
     ["503", "overloaded", 503, /is overloaded/],
@@ -133,7 +133,9 @@ describe("a conversation that is too long", () => {
   test.each(FLAVOUR_NAMES.map((flavour) => ({ flavour })))("as $flavour says it", async ({ flavour }) => {
     const model = flavour === "openai" ? "gpt-5.6" : flavour === "openrouter" ? "qwen/qwen3-coder" : "qwen3:8b";
     expect(await fault({ name: "overflow" }, { kind: "compatible", server: { flavour }, model })).toMatchObject({
-      message: expect.stringMatching(/^The conversation is too long for .*Compact it.*option "compatible\.models" holds the window\.$/),
+      message: expect.stringMatching(
+        /^The conversation is too long for .*Start a new one.*option "compatible\.models" holds the window\.$/,
+      ),
       model: { kind: "overflow", status: 400 },
     });
   });

@@ -43,7 +43,7 @@ const ROWS: readonly Row[] = [
   { fault: "403", failure: /may not/ },
   { fault: "404", failure: /knows no model/ },
   { fault: "429-spend-limit", failure: /spend limit/ },
-  { fault: "400-other", failure: /a property that the service will not accept/ },
+  { fault: "400-other", failure: /a property that the service will not accept\.\)\. Request: req_\w+\.$/ },
   // Of a conversation this short nothing can be left out; a longer one is below.
   { fault: "400-too-long", failure: /too long for claude-sonnet-5-5/ },
   { fault: "context-window-exceeded", failure: /context window is full/ },

@@ -39,7 +39,8 @@ export class Budget {
   /** Takes one retry after a failure that may pass. */
   after(fault: ModelFault, now: number): Plan {
     this.#stalls = fault.kind === "stall" ? this.#stalls + 1 : 0;
-    if (this.#stalls >= STALLS) return { why: `It stalled ${STALLS} times running.` };
+    if (this.#stalls >= STALLS)
+      return { why: `It stalled ${STALLS} times running: try again, or set longer limits (recovery.firstByteMs, recovery.idleMs).` };
     const wished = fault.retryAfterMs ?? 0;
     if (this.#headless && wished > this.#settings.longestWaitMs) return { why: `It clears ${whenOf(wished, now)}: try again then.` };
     const left = this.#headless ? this.#settings.totalWaitMs - this.#waited : Number.POSITIVE_INFINITY;

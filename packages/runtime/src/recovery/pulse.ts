@@ -40,9 +40,12 @@ export async function* pulse<T>(o: Watched<T>): AsyncGenerator<T> {
     if (!waiting || at < due()) return void watch(waiting ? due() - at : limits.idleMs);
     const quiet = at - said >= limits.nothingMs;
     const Stall = quiet ? NothingCame : ModelError;
-    stalled = new Stall(quiet ? `The model sent nothing but signs of life for ${secondsOf(limits.nothingMs)}.` : silence(), {
-      kind: "stall",
-    });
+    stalled = new Stall(
+      quiet ? `The model sent nothing but signs of life for ${secondsOf(limits.nothingMs)}: try again later.` : silence(),
+      {
+        kind: "stall",
+      },
+    );
     o.end(stalled.message);
     giveUp?.(stalled);
   };
