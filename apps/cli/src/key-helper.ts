@@ -49,7 +49,7 @@ async function keyFrom({ command, cwd, env, run }: HelperOptions): Promise<strin
   const key = ran.stdout.trim();
   const said = saidOf(ran.stderr, key);
   const failed = (what: string): Error => new Error(`its command ${what}${said}. Run it by itself, or correct "${NAME}" in your settings.`);
-  if (ran.ended === "timeout") throw failed(`had not ended after ${DEADLINE_MS / 1000} s; nobody can answer it there`);
+  if (ran.ended === "timeout") throw failed(`had not ended after ${DEADLINE_MS / 1000} s; it has no terminal to ask at`);
   if (ran.exitCode !== 0) throw failed(ran.exitCode === null ? `was ended by ${ran.signal}` : `ended with exit code ${ran.exitCode}`);
   if (key === "") throw failed("printed nothing");
   if (!/^[\x21-\x7e]+$/.test(key)) throw failed("printed something that is no key: it has to be one word on stdout, and nothing else");

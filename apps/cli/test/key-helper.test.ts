@@ -34,7 +34,7 @@ describe("a key helper", () => {
     ["an exit code", { exitCode: 3, stderr: "no\n  token" }, `ended with exit code 3 (no token). ${how}`],
     ["a signal", { exitCode: null, signal: "SIGKILL" }, `was ended by SIGKILL. ${how}`],
     ["nothing", { stdout: " \n" }, `printed nothing. ${how}`],
-    ["a hang", { ended: "timeout", exitCode: null }, `had not ended after 30 s; nobody can answer it there. ${how}`],
+    ["a hang", { ended: "timeout", exitCode: null }, `had not ended after 30 s; it has no terminal to ask at. ${how}`],
     [
       "more than a key",
       { stdout: "Welcome!\nsk-hidden", stderr: "+ echo sk-hidden" },

@@ -91,6 +91,15 @@ describe("an answer that is an error", () => {
   });
 });
 
+test("a secret that a server echoes is in no debug log either", async () => {
+  const message = `output_config.effort: Extra inputs are not permitted (Bearer ${KEY})`;
+  const server = await startAnthropicServer({ keys: [KEY], faults: [{ status: 400, message, at: 0 }] });
+  const logged: string[] = [];
+  await chunksOf(providerWith({ apiKey: KEY, baseURL: server.url }), { ...ask, effort: "low" }, undefined, logged);
+  await server.close();
+  expect(logged).toEqual([expect.stringContaining("takes no effort (output_config.effort: Extra inputs are not permitted (Bearer ***))")]);
+});
+
 describe("a stream that fails", () => {
   test("cut off", async () => {
     expect(await failure({ name: "cut-text" })).toEqual({
