@@ -18,6 +18,8 @@ export type Engine = {
   runtime: Runtime;
   session: Session;
   cwd: string;
+  /** Whether each answer has to satisfy a schema. */
+  structured: boolean;
   /** One line each, for the person; it grows. */
   readonly notices: readonly string[];
   init(uuid: string): WireInit;
@@ -65,8 +67,10 @@ function warming(host: Host): Host {
 /** Throws when there is no model to talk to, after saying all that may be the reason. */
 export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io, as: OpenAs): Promise<Engine> {
   const resume = args.continue ? "latest" : args.resume;
+  const schema = args.jsonSchema === undefined ? undefined : await (await import("./json-schema.ts")).schemaOf(args.jsonSchema, io.cwd);
   const plan = await planOf(args, io, {
     ...as.over,
+    ...(schema ? { schema } : {}),
     prewarm: resume === undefined,
     everyProvider: resume !== undefined || !as.headless || args.inputFormat === "stream-json",
   });
@@ -93,6 +97,7 @@ export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io,
     runtime,
     session,
     cwd: plan.cwd,
+    structured: schema !== undefined,
     get notices() {
       return [...before, ...session.notices];
     },

@@ -9,6 +9,7 @@ import anthropic from "@heddle/provider-anthropic/package.json" with { type: "js
 import openai from "@heddle/provider-openai/package.json" with { type: "json" };
 import replay from "@heddle/provider-replay/package.json" with { type: "json" };
 import type { Candidate } from "@heddle/runtime";
+import structured from "@heddle/structured-output/package.json" with { type: "json" };
 import tools from "@heddle/tools/package.json" with { type: "json" };
 
 type Package = { name: string; version: string; heddle: unknown };
@@ -27,7 +28,10 @@ const LIST: readonly { is: Package; load(): Promise<{ default: unknown }> }[] = 
   { is: anthropic, load: () => import("@heddle/provider-anthropic") },
   { is: openai, load: () => import("@heddle/provider-openai") },
   { is: replay, load: () => import("@heddle/provider-replay") },
+  { is: structured, load: () => import("@heddle/structured-output") },
 ];
+/** Loaded only for `--json-schema`. */
+export const STRUCTURED: string = structured.name;
 export const FIRST_PARTY: readonly string[] = LIST.map((p) => p.is.name);
 /** The servers that `@heddle/provider-openai` knows, by the names of their providers. */
 export const COMPATIBLE: readonly string[] = openai.heddle.contributes.providers;

@@ -36,6 +36,7 @@ export const SESSION_OPTIONS = {
     describe: "Go on with a session, by its id or a beginning of it; without one, list them",
     group: "Session:",
   },
+  "json-schema": { type: "string", describe: "JSON Schema, or a file of one, that the answer of -p has to satisfy", group: "Session:" },
   "max-budget-usd": { type: "number", describe: "Call no model once the session has cost so much", group: "Session:" },
   "max-turns": { type: "number", describe: "Most model calls per prompt", group: "Session:" },
   verbose: { type: "boolean", describe: "Say more on stderr; with json, print every message", group: "Session:" },
@@ -64,6 +65,7 @@ export type SessionArgs = SetupArgs & {
   continue: boolean;
   /** Empty: the person has to choose. */
   resume?: string;
+  jsonSchema?: string;
   maxTurns?: number;
   maxBudgetUsd?: number;
   verbose: boolean;
@@ -103,6 +105,7 @@ export function sessionArgs(argv: Argv): SessionArgs {
     inputFormat: (argv["input-format"] as SessionArgs["inputFormat"] | undefined) ?? "text",
     continue: argv["continue"] === true,
     ...(typeof argv["resume"] === "string" ? { resume: argv["resume"] } : {}),
+    ...optional("jsonSchema", argv["json-schema"], "json-schema"),
     ...(maxTurns === undefined ? {} : { maxTurns: maxTurns as number }),
     ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd: maxBudgetUsd as number }),
     verbose: argv["verbose"] === true,

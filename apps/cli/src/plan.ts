@@ -6,7 +6,7 @@ import { nodeProcesses } from "@heddle/runtime/node";
 import { readSettingsFile } from "./config/file.ts";
 import { type Config, readConfig, type ScopedRule, withoutTools } from "./config/read.ts";
 import { type Credentials, compatible, credentials, helperTtl, refuseBadCompatible, refuseBadUrl } from "./credentials.ts";
-import { FIRST_PARTY, firstParty } from "./first-party.ts";
+import { FIRST_PARTY, firstParty, STRUCTURED } from "./first-party.ts";
 import type { Io } from "./io.ts";
 import { type KeyHelper, keyHelper } from "./key-helper.ts";
 import type { SetupArgs } from "./options.ts";
@@ -41,6 +41,8 @@ export type Overrides = {
   prewarm?: boolean;
   provider?: string;
   model?: string;
+  /** The JSON Schema of the answer. */
+  schema?: object;
   /** Options of plugins, by package name. */
   options?: Readonly<Record<string, unknown>>;
   /** Read no settings files. */
@@ -100,11 +102,14 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
     "@heddle/attachments": { home: io.userDir, deny: readPatterns(deny) },
     "@heddle/provider-anthropic": { ...config.provider.options["anthropic"], ...given, ...keySource(helper, config, io) },
     "@heddle/provider-openai": compatible(config, io.env),
+    [STRUCTURED]: { schema: over.schema },
     ...over.options,
   };
   const unused = new Set([provider === "replay" ? "@heddle/provider-anthropic" : "@heddle/provider-replay"]);
   if (!over.everyProvider && named.every((name) => name === DEFAULT_PROVIDER || name === "replay")) unused.add("@heddle/provider-openai");
   const disabled = new Set(config.disabledPlugins);
+  if (over.schema) disabled.delete(STRUCTURED);
+  else unused.add(STRUCTURED);
   if (disabled.delete(GATES)) config.notices.push(`${GATES} cannot be switched off; "permissions" in the settings says what it allows`);
   for (const [name, more] of Object.entries(chosen))
     options[name] = { ...(options[name] as object | undefined), ...(more as object | undefined) };

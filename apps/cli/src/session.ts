@@ -1,11 +1,13 @@
 /** Chooses the session to go on with, and the face of it. */
-import { EXIT, type ExitCode } from "./exit.ts";
+import { EXIT, type ExitCode, UsageError } from "./exit.ts";
 import { type Io, interactive } from "./io.ts";
 import type { SessionArgs } from "./options.ts";
 
 /** Without a terminal at both ends, a session answers one prompt and leaves. */
 export async function session(given: SessionArgs, io: Io): Promise<ExitCode> {
   const printing = given.print || given.outputFormat !== "text" || !interactive(io);
+  if (given.jsonSchema !== undefined && !printing)
+    throw new UsageError("--json-schema needs -p: a session in the terminal has no one answer");
   const args = given.resume === "" || given.continue ? await chosen(given, io, printing) : given;
   if (!args) return EXIT.done;
   if (args.inputFormat === "stream-json") return (await import("./faces/stream.ts")).streamed(args, io);

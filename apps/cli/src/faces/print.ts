@@ -1,7 +1,7 @@
 /** One prompt, one answer: text, one JSON object, or a line of JSON for each message. */
 import { randomUUID } from "node:crypto";
-import type { Decision, RuntimeEvent } from "@heddle/kernel/protocol";
-import type { TurnResult } from "@heddle/runtime";
+import type { Decision, Message, RuntimeEvent } from "@heddle/kernel/protocol";
+import { RETRIES, standingOf } from "@heddle/structured-output/standing";
 import { type Engine, openEngine } from "../engine.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit.ts";
 import { type Io, say } from "../io.ts";
@@ -11,7 +11,7 @@ import { readText } from "../stdin.ts";
 import { callLine } from "./call-line.ts";
 import { faultText } from "./fault.ts";
 import { hintFor } from "./hint.ts";
-import { exitOf, failureOf, printedOf, wireResult } from "./result.ts";
+import { type Answered, exitOf, failureOf, printedOf, wireResult } from "./result.ts";
 import { retryText } from "./retry.ts";
 import { type WireMessage, wireEvent, wireMessages } from "./wire.ts";
 
@@ -56,6 +56,8 @@ export class Printer {
   readonly #printed = new Set<string>();
   readonly #faults = new Set<string>();
   readonly #denied = new Map<string, Decision>();
+  /** What the turn has added so far. */
+  #added: Message[] = [];
   #said = 0;
 
   constructor(engine: Engine, io: Io, format: OutputFormat, verbose: boolean) {
@@ -76,7 +78,9 @@ export class Printer {
     const { session } = this.#engine;
     if (this.#io.signal.aborted) return EXIT.failed;
     this.#wire(this.#engine.init(randomUUID()));
-    const turn = await session.submit(input);
+    this.#added = [];
+    const ran = await session.submit(input);
+    const turn = this.#engine.structured ? { ...ran, structured: standingOf(ran.messages) } : ran;
     for (const message of turn.messages) this.#message(message);
     this.#notices();
     this.#end(turn);
@@ -87,18 +91,21 @@ export class Printer {
     this.#wire({ type: "system", subtype: "informational", content, level, session_id: this.#engine.session.id, uuid: randomUUID() });
   }
 
-  #end(turn: TurnResult): void {
+  #end(turn: Answered): void {
     const result = wireResult(turn, this.#engine.session, randomUUID());
     if (this.#format === "stream-json") this.#wire(result);
     else if (this.#format === "json") this.#json(this.#verbose ? [...this.#all, result] : result);
     else this.#text(turn);
   }
-  #text(turn: TurnResult): void {
+  #text(turn: Answered): void {
     const failure = failureOf(turn);
     for (const { tool, callId, input } of turn.denials)
       say(this.#io, `denied: ${callLine(tool, input, this.#engine.cwd)} ${this.#whyDenied(callId)}`);
-    const { outcome } = turn;
-    const answer = printedOf(turn);
+    const { outcome, structured } = turn;
+    const fits = failure === undefined && structured?.value !== undefined;
+    // Of an answer that is not whole there is still what there is, unless it had to satisfy a schema.
+    const plain = structured && failure !== undefined ? undefined : printedOf(turn);
+    const answer = fits ? JSON.stringify(structured.value) : plain;
     if (answer !== undefined) this.#answer(answer.trim() === "" && outcome.kind === "handled" ? `/${outcome.command}: done.` : answer);
     if (failure !== undefined && !(outcome.kind === "failed" && this.#faults.has(outcome.fault.message))) say(this.#io, failure);
   }
@@ -120,7 +127,10 @@ export class Printer {
     this.#said = notices.length;
   }
   #show(event: RuntimeEvent): void {
-    if (event.type === "message.added") this.#message(event.message);
+    if (event.type === "message.added") {
+      this.#message(event.message);
+      if (this.#engine.structured) this.#judge(event.message);
+    }
     if (event.type === "model.retry" && this.#format === "text") say(this.#io, retryText(event));
     if (this.#format !== "text") for (const wire of wireEvent(event, this.#engine.session.id, randomUUID)) this.#wire(wire);
     if (event.type === "fault") {
@@ -131,7 +141,13 @@ export class Printer {
     if (this.#verbose && event.type === "tool.started") say(this.#io, callLine(event.call.tool, event.call.input, this.#engine.cwd));
     if (this.#verbose && event.type === "tool.finished" && event.outcome !== "ok") say(this.#io, `${event.tool}: ${event.outcome}`);
   }
-  #message(message: TurnResult["messages"][number]): void {
+  /** A model that gives one answer after the other that does not fit is asked no more. */
+  #judge(message: Message): void {
+    this.#added.push(message);
+    const { value, missed } = standingOf(this.#added);
+    if (value === undefined && missed > RETRIES) this.#engine.session.abort("no answer fits --json-schema");
+  }
+  #message(message: Message): void {
     if (this.#format === "text" || this.#printed.has(message.id)) return;
     this.#printed.add(message.id);
     for (const wire of wireMessages(message, this.#engine.session.id, randomUUID)) this.#wire(wire);

@@ -2,6 +2,7 @@
 
 import { type AssistantMessage, callsOf, type Message, type StopReason, textOf, type Usage } from "@heddle/kernel/protocol";
 import type { Session, TurnResult } from "@heddle/runtime";
+import { RETRIES, type Standing } from "@heddle/structured-output/standing";
 import { EXIT, type ExitCode } from "../exit.ts";
 import { plural } from "../quantity.ts";
 import { faultText } from "./fault.ts";
@@ -20,7 +21,12 @@ export type WireModelUsage = {
   cacheCreationInputTokens: number;
   costUSD?: number;
 };
-export type ResultSubtype = "success" | "error_during_execution" | "error_max_turns" | "error_max_budget_usd";
+export type ResultSubtype =
+  | "success"
+  | "error_during_execution"
+  | "error_max_turns"
+  | "error_max_budget_usd"
+  | "error_max_structured_output_retries";
 export type WireResult = {
   type: "result";
   subtype: ResultSubtype;
@@ -30,6 +36,8 @@ export type WireResult = {
   num_turns: number;
   /** The answer; with `errors` what stands of it, if anything. */
   result?: string;
+  /** With `--json-schema`: the answer that satisfies it. */
+  structured_output?: unknown;
   errors?: string[];
   stop_reason: string | null;
   usage: WireUsage;
@@ -42,6 +50,9 @@ export type WireResult = {
   session_id: string;
   uuid: string;
 };
+
+/** A turn, and how it stands with `structured` where its answer has to satisfy a schema. */
+export type Answered = TurnResult & { readonly structured?: Standing };
 
 export const wireUsage = (usage: Usage | undefined): WireUsage => ({
   input_tokens: usage?.input ?? 0,
@@ -95,6 +106,14 @@ export function printedOf(turn: TurnResult): string | undefined {
   return keptOf(turn).trim() === "" ? undefined : keptOf(turn);
 }
 
+/** Why there is no answer that satisfies the schema, where that is what ended the turn. */
+function unfit({ outcome, structured }: Answered): string | undefined {
+  if (!structured || structured.value !== undefined) return undefined;
+  if (outcome.kind !== "completed" && !(outcome.kind === "aborted" && structured.missed > RETRIES)) return undefined;
+  const why = structured.wrong ?? "it called no StructuredOutput";
+  return `No answer fits --json-schema, though it was asked for again ${plural(Math.min(structured.missed, RETRIES), "time")}: ${why}.`;
+}
+
 /** Why an answer that is there is not whole. */
 function cutShort({ outcome, messages }: TurnResult): string | undefined {
   const stop = outcome.kind === "completed" ? lastReply(messages)?.stop : undefined;
@@ -104,10 +123,13 @@ function cutShort({ outcome, messages }: TurnResult): string | undefined {
 }
 
 /** What went wrong, in words; undefined when nothing did. An empty answer is a failure: a script must never take it for one. */
-export function failureOf(turn: TurnResult): string | undefined {
-  const { outcome } = turn;
+export function failureOf(turn: Answered): string | undefined {
+  const { outcome, structured } = turn;
+  const missing = unfit(turn);
+  if (missing !== undefined) return missing;
   switch (outcome.kind) {
     case "completed":
+      if (structured) return undefined;
       return answerOf(turn).trim() === "" ? "The model gave an empty answer. Ask again, or in other words." : cutShort(turn);
     case "handled":
       return turn.messages.some((m) => m.role === "system" && m.level === "error") ? turn.text || `/${outcome.command} failed.` : undefined;
@@ -124,8 +146,9 @@ export function failureOf(turn: TurnResult): string | undefined {
   }
 }
 
-function terminalReason(turn: TurnResult): string {
+function terminalReason(turn: Answered): string {
   const { outcome } = turn;
+  if (unfit(turn) !== undefined) return "structured_output_retry_exhausted";
   switch (outcome.kind) {
     case "blocked":
       return "hook_stopped";
@@ -163,19 +186,22 @@ function wireCost({ usd, unpriced, models }: Session["cost"]): Pick<WireResult, 
 }
 
 /** Exactly one per turn. */
-export function wireResult(turn: TurnResult, session: Pick<Session, "id" | "cost">, uuid: string): WireResult {
+export function wireResult(turn: Answered, session: Pick<Session, "id" | "cost">, uuid: string): WireResult {
   const failure = failureOf(turn);
   const kind = turn.outcome.kind;
-  const kept = keptOf(turn);
+  const missing = unfit(turn) !== undefined;
+  const kept = missing ? "" : keptOf(turn);
   const partial = kind === "completed" && kept.trim() !== "";
   const subtype: ResultSubtype =
     failure === undefined || kind === "refused" || partial
       ? "success"
-      : kind === "step-limit"
-        ? "error_max_turns"
-        : failure.startsWith("The budget of ")
-          ? "error_max_budget_usd"
-          : "error_during_execution";
+      : missing
+        ? "error_max_structured_output_retries"
+        : kind === "step-limit"
+          ? "error_max_turns"
+          : failure.startsWith("The budget of ")
+            ? "error_max_budget_usd"
+            : "error_during_execution";
   const last = lastReply(turn.messages);
   return {
     type: "result",
@@ -186,6 +212,7 @@ export function wireResult(turn: TurnResult, session: Pick<Session, "id" | "cost
     num_turns: turn.messages.filter((m) => m.role === "assistant").length,
     ...(kind === "refused" ? { result: failure ?? "" } : failure === undefined ? { result: answerOf(turn) } : {}),
     ...(failure !== undefined && kind !== "refused" ? { ...(kept.trim() === "" ? {} : { result: kept }), errors: [failure] } : {}),
+    ...(failure === undefined && turn.structured?.value !== undefined ? { structured_output: turn.structured.value } : {}),
     stop_reason: last ? wireStop(last.stop) : null,
     usage: wireUsage(turn.usage),
     ...wireCost(session.cost),
@@ -196,4 +223,4 @@ export function wireResult(turn: TurnResult, session: Pick<Session, "id" | "cost
   };
 }
 
-export const exitOf = (turn: TurnResult): ExitCode => (failureOf(turn) === undefined ? EXIT.done : EXIT.failed);
+export const exitOf = (turn: Answered): ExitCode => (failureOf(turn) === undefined ? EXIT.done : EXIT.failed);
