@@ -4,10 +4,10 @@ import { createRuntime, type Host, type Runtime, type Session } from "@heddle/ru
 import { nodeHost } from "@heddle/runtime/node";
 import * as z from "zod";
 import type { WireInit } from "./faces/wire.ts";
-import { FIRST_PARTY } from "./first-party.ts";
+import { DEFAULT_PROVIDER, FIRST_PARTY } from "./first-party.ts";
 import { type Io, say } from "./io.ts";
 import type { SessionArgs, SetupArgs } from "./options.ts";
-import { DEFAULT_PROVIDER, noticesOf, type Overrides, type Plan, planOf } from "./plan.ts";
+import { noticesOf, type Overrides, type Plan, planOf } from "./plan.ts";
 import { checkModel, servedBy } from "./providers.ts";
 import { VERSION } from "./version.ts";
 
@@ -44,6 +44,7 @@ export function runtimeOf(plan: Plan, args: SetupArgs): Promise<Runtime> {
     plugins: plan.candidates,
     provider: plan.provider,
     model: plan.model,
+    modelAliases: plan.modelAliases,
     ...(effort ? { effort } : {}),
     recovery: { ...config.recovery, fallbackModels: plan.fallbackModels },
     permissionMode: plan.permissionMode,
@@ -83,7 +84,7 @@ export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io,
     ...(args.maxBudgetUsd === undefined ? {} : { maxBudgetUsd: args.maxBudgetUsd }),
   });
   const providers = namesAt(runtime, "providers");
-  const { error, notice } = checkModel(args.model ?? session.model, plan, providers);
+  const { error, notice } = checkModel(args.model === undefined ? session.model : plan.model, plan, providers);
   if (notice !== undefined) before.push(notice);
   if (error && !as.offline) {
     for (const text of [...before, ...session.notices]) say(io, text);
@@ -91,7 +92,7 @@ export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io,
     throw error;
   }
   // What a resumed session remembers gives way to what is said now.
-  if (resume !== undefined && args.model !== undefined) session.setModel(args.model);
+  if (resume !== undefined && args.model !== undefined) session.setModel(plan.model);
   if (resume !== undefined && args.permissionMode !== undefined) session.setPermissionMode(args.permissionMode);
   return {
     runtime,

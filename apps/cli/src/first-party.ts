@@ -33,6 +33,7 @@ const LIST: readonly { is: Package; load(): Promise<{ default: unknown }> }[] = 
 /** Loaded only for `--json-schema`. */
 export const STRUCTURED: string = structured.name;
 export const FIRST_PARTY: readonly string[] = LIST.map((p) => p.is.name);
+export const DEFAULT_PROVIDER = "anthropic";
 /** The servers that `@heddle/provider-openai` knows, by the names of their providers. */
 export const COMPATIBLE: readonly string[] = openai.heddle.contributes.providers;
 export const OWN_PROVIDERS: readonly string[] = [anthropic, openai, replay].flatMap((p) => p.heddle.contributes.providers);

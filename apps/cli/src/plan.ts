@@ -1,20 +1,22 @@
 /** What is decided before a runtime starts: settings and flags put together, plugins found, nothing of theirs loaded. */
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import type { Candidate, Problem } from "@heddle/runtime";
+import { NEWEST } from "@heddle/provider-anthropic/newest";
+import { type Candidate, meaningOf, type Problem } from "@heddle/runtime";
 import { nodeProcesses } from "@heddle/runtime/node";
 import { readSettingsFile } from "./config/file.ts";
 import { type Config, readConfig, type ScopedRule, withoutTools } from "./config/read.ts";
 import { type Credentials, compatible, credentials, helperTtl, refuseBadCompatible, refuseBadUrl } from "./credentials.ts";
-import { FIRST_PARTY, firstParty, STRUCTURED } from "./first-party.ts";
+import { DEFAULT_PROVIDER, FIRST_PARTY, firstParty, STRUCTURED } from "./first-party.ts";
 import type { Io } from "./io.ts";
 import { type KeyHelper, keyHelper } from "./key-helper.ts";
 import type { SetupArgs } from "./options.ts";
 import { ripgrepPath } from "./ripgrep.ts";
 import { entryOf, thirdParty } from "./third-party.ts";
 
-export const DEFAULT_MODEL = "claude-sonnet-5-5";
-export const DEFAULT_PROVIDER = "anthropic";
+export const DEFAULT_MODEL: string = NEWEST.sonnet;
+/** Of models of Anthropic, where they are what a name without a provider means. */
+const ALIASES = { default: DEFAULT_MODEL, ...NEWEST, "opus[1m]": NEWEST.opus, "sonnet[1m]": NEWEST.sonnet };
 const GATES = "@heddle/permissions";
 
 /** What is fixed before a runtime starts. */
@@ -22,7 +24,9 @@ export type Plan = {
   config: Config;
   cwd: string;
   provider: string;
+  /** No alias any more. */
   model: string;
+  modelAliases: Readonly<Record<string, string>>;
   fallbackModels: readonly string[];
   /** Of the servers that speak OpenAI's APIs, by provider. */
   compatible: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -72,9 +76,12 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
   const provider = over.provider ?? config.provider.name ?? DEFAULT_PROVIDER;
   const found = credentials(config, io.env);
   const { helper, ...given } = found;
-  const model = over.model ?? args.model ?? (io.env["ANTHROPIC_MODEL"] || config.model) ?? DEFAULT_MODEL;
+  const modelAliases = { ...(provider === DEFAULT_PROVIDER ? ALIASES : {}), ...config.modelAliases };
+  const meaning = (name: string): string => meaningOf(modelAliases, name);
+  const model = meaning(over.model ?? args.model ?? (io.env["ANTHROPIC_MODEL"] || config.model) ?? DEFAULT_MODEL);
   const fallbackModels = args.fallbackModels ?? config.fallbackModels;
-  const named = [provider, ...[model, ...fallbackModels].flatMap((m) => m.match(/^[^/]+(?=\/)/)?.[0] ?? [])];
+  const providersOf = (names: readonly string[]): string[] => names.flatMap((name) => meaning(name).match(/^[^/]+(?=\/)/)?.[0] ?? []);
+  const named = [provider, ...providersOf([model, ...fallbackModels])];
   if (over.provider === undefined) refuseBadUrl(found, config, io.env);
   if (named.includes("openai")) refuseBadCompatible(config, io.env);
   const deny: ScopedRule[] = [...config.rules.deny, ...flagRules(args.disallowedTools, "--disallowedTools", io.cwd)];
@@ -90,6 +97,7 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
       ask: rules.ask.map(ruleText),
       deny: [...deny.map(ruleText), ...(failClosed ? [{ rule: "(unreadable settings)", source: "settings" }] : [])],
     },
+    "@heddle/commands": { models: known(modelAliases, config.models, meaning) },
     "@heddle/tools": rg ? { ripgrep: rg } : {},
     "@heddle/compaction": { dir: join(config.home, "results") },
     "@heddle/context": {
@@ -106,7 +114,11 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
     ...over.options,
   };
   const unused = new Set([provider === "replay" ? "@heddle/provider-anthropic" : "@heddle/provider-replay"]);
-  if (!over.everyProvider && named.every((name) => name === DEFAULT_PROVIDER || name === "replay")) unused.add("@heddle/provider-openai");
+  if (
+    !over.everyProvider &&
+    [...named, ...providersOf(Object.keys(modelAliases))].every((name) => name === DEFAULT_PROVIDER || name === "replay")
+  )
+    unused.add("@heddle/provider-openai");
   const disabled = new Set(config.disabledPlugins);
   if (over.schema) disabled.delete(STRUCTURED);
   else unused.add(STRUCTURED);
@@ -120,6 +132,7 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
     cwd: io.cwd,
     provider,
     model,
+    modelAliases,
     fallbackModels,
     compatible: compatible(config, io.env),
     permissionMode,
@@ -153,6 +166,11 @@ export function noticesOf(plan: Plan): string[] {
       : []),
     ...plan.problems.map((p) => p.message),
   ];
+}
+
+/** Names that a person may choose from, each with the model that it means. */
+function known(aliases: Plan["modelAliases"], models: Config["models"], meaning: (name: string) => string): Record<string, string> {
+  return Object.fromEntries([...Object.keys(aliases), ...Object.keys(models)].map((name) => [name, meaning(name)]));
 }
 
 function flagRules(rules: readonly string[], from: string, dir: string): ScopedRule[] {

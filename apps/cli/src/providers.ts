@@ -2,8 +2,8 @@
 import type { Candidate } from "@heddle/runtime";
 import { noModel, reachable } from "./credentials.ts";
 import { CliError } from "./exit.ts";
-import { COMPATIBLE } from "./first-party.ts";
-import { DEFAULT_MODEL, DEFAULT_PROVIDER, type Plan } from "./plan.ts";
+import { COMPATIBLE, DEFAULT_PROVIDER } from "./first-party.ts";
+import { DEFAULT_MODEL, type Plan } from "./plan.ts";
 
 /** `unknown`: what stands before the slash, where no provider has that name. */
 export type Served = { provider: string; unknown?: string };

@@ -104,6 +104,51 @@ describe("the provider", () => {
   });
 });
 
+describe("models", () => {
+  const facts = { window: 65536, images: false };
+  const prices = { at: "2026-11-30", tiers: [{ input: 1, output: 2, cacheRead: 0, cacheWrite: 0 }] };
+
+  it("are described by provider and name, on top of what options of the provider say", async () => {
+    const c = await read(
+      {
+        [CLAUDE]: { models: { "ollama/qwen3": { window: 1, images: false }, "anthropic/claude-next": { prices } } },
+        [USER]: { models: { "openrouter/some/model:free": facts } },
+      },
+      { settings: '{"models":{"ollama/qwen3":{"window":65536}},"provider":{"options":{"ollama":{"models":{"qwen3":{"maxOutput":9}}}}}}' },
+    );
+    expect([c.provider.options, c.notices]).toEqual([
+      {
+        ollama: { models: { qwen3: { maxOutput: 9, window: 65536 } } },
+        anthropic: { models: { "claude-next": { prices } } },
+        openrouter: { models: { "some/model:free": facts } },
+      },
+      [],
+    ]);
+  });
+
+  it("are refused by the key that is wrong", async () => {
+    const messages = (models: unknown): unknown => parseSettings(JSON.stringify({ models })).problems.map((p) => p.message);
+    expect(messages({ "ollama/qwen3": { window: "big" } })).toEqual([expect.stringContaining("models.ollama/qwen3.window: ")]);
+    expect(messages({ "ollama/qwen3": { windows: 5 } })).toEqual(['models.ollama/qwen3: Unrecognized key: "windows"']);
+    expect(messages({ qwen3: {} })).toEqual(['models.qwen3: a model is named "provider/name" here']);
+    expect(messages({ "a/b": { prices: { at: "x", tiers: [] } } })).toEqual([expect.stringContaining("models.a/b.prices.tiers: ")]);
+    const aliases = parseSettings('{ "modelAliases": { "a/b": "c" } }').problems.map((p) => p.message);
+    expect(aliases).toEqual(["modelAliases.a/b: an alias has no blank and no slash"]);
+    expect((await read({ [USER]: { models: { "olama/qwen3": {} } } })).notices).toEqual([
+      expect.stringContaining(`models.olama/qwen3: "olama" is none of heddle's own providers (anthropic, openai,`),
+    ]);
+  });
+
+  it("are the user's to name and to describe", async () => {
+    const mine = { modelAliases: { fast: "nearby", nearby: "ollama/qwen3" } };
+    const theirs = { modelAliases: { fast: "x" }, models: { "ollama/qwen3": facts }, fallbackModel: "opus, fast", model: "fast" };
+    const c = await read({ [USER]: mine, [PROJECT]: theirs }, { trust: true });
+    expect([c.modelAliases, c.models, c.provider.options, c.model, c.fallbackModels]).toEqual([mine.modelAliases, {}, {}, undefined, []]);
+    expect(c.withheld.map((w) => w.split(" ")[0])).toEqual(["model", "modelAliases", "models", "fallbackModel"]);
+    expect((await read({ [PROJECT]: { model: "opus" } })).model).toBe("opus");
+  });
+});
+
 describe("a project", () => {
   const greedy = {
     model: "m",
@@ -124,6 +169,8 @@ describe("a project", () => {
       withheld: c.withheld.length,
     }).toEqual({
       fallbackModels: [],
+      modelAliases: {},
+      models: {},
       recovery: {},
       home: "/home/u/.heddle",
       rules: { allow: [], ask: [], deny: ["Write"] },

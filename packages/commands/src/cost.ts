@@ -19,8 +19,7 @@ export const cost: Command = {
     const line = (row: readonly string[]): string =>
       row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join("  ");
     const known = unpriced.length === models.length ? "Cost not known" : `$${dollars(usd)}`;
-    const tail =
-      unpriced.length > 0 ? ["", `No price is known of ${unpriced.join(", ")}: "models" of the provider's options takes one.`] : [];
+    const tail = unpriced.length > 0 ? ["", `No price is known of ${unpriced.join(", ")}: "models" of the settings takes one.`] : [];
     const head = `${known} · ${(apiMs / 1000).toFixed(1)} s of waiting for models`;
     return { kind: "handled", show: [head, "", line(HEAD), ...rows.map(line), ...tail].join("\n") };
   },

@@ -1,5 +1,5 @@
 /** The built-in slash commands. */
-import { definePlugin } from "@heddle/kernel/plugin";
+import { definePlugin, z } from "@heddle/kernel/plugin";
 import { clear } from "./clear.ts";
 import { context } from "./context.ts";
 import { cost } from "./cost.ts";
@@ -8,6 +8,10 @@ import { help } from "./help.ts";
 import { init } from "./init.ts";
 import { model } from "./model.ts";
 
+/** `models`: names that `/model` lists, and the model that each stands for. */
+export const Options = z.strictObject({ models: z.record(z.string(), z.string()).default({}) }).prefault({});
+
 export default definePlugin({
-  setup: () => ({ commands: [help, clear, model, context, cost, init, exit] }),
+  options: Options,
+  setup: ({ options }) => ({ commands: [help, clear, model(options.models), context, cost, init, exit] }),
 });

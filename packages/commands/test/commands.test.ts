@@ -64,6 +64,18 @@ describe("the built-in commands", () => {
     const r = await type(text);
     expect([r.shown, changes(r)]).toEqual([[answer], expected]);
   });
+  it("/model lists the names that are known, and says what they stand for", async () => {
+    const models = { fast: "m-1", sharp: "script/m-2", "other/m-3": "other/m-3" };
+    const own = [ownPlugin(plugin, packageJson, { models }), pluginOf("other", slash)];
+    const ran = async (text: string, o: RunOptions = {}) => {
+      const r = await type(text, { plugins: own, modelAliases: models, ...o });
+      return [r.shown, changes(r)];
+    };
+    const list = ["  fast       m-1", "  sharp      script/m-2", "  other/m-3"].join("\n");
+    expect(await ran("/model")).toEqual([[`The model is m-1, from script. /model NAME changes it.\n${list}`], []]);
+    expect(await ran("/model fast")).toEqual([["The model is already m-1."], []]);
+    expect(await ran("/model sharp")).toEqual([["The model is now script/m-2."], [{ model: "sharp" }]]);
+  });
   it("/cost says what each model has cost", async () => {
     expect((await type("/cost")).shown).toEqual(["No model has been called yet."]);
     const usage = { input: 1200, output: 34, cacheRead: 5000, cacheWrite: 600 };
@@ -94,7 +106,7 @@ describe("the built-in commands", () => {
       model     calls  input  cache read  cache write  output  USD
       shop/m-1      1  1,200       5,000          600      34    ?
 
-      No price is known of shop/m-1: "models" of the provider's options takes one.",
+      No price is known of shop/m-1: "models" of the settings takes one.",
       ]
     `);
   });

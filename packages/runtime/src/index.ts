@@ -3,5 +3,6 @@ export { type ExplainOptions, explain, explainData, type TurnTable } from "./exp
 export { Manifest, type ManifestInput } from "./manifest.ts";
 export { type Started, type StartOptions, startPlugins } from "./plugins/start.ts";
 export { createRuntime } from "./runtime.ts";
+export { meaningOf } from "./session/aliases.ts";
 export type { Cost } from "./session/cost.ts";
 export * from "./types.ts";

@@ -3,6 +3,7 @@ import { createLog, openLog as openLogOf, type SessionLog, SessionLogError } fro
 import { textOfError } from "./plugins/problem.ts";
 import { startPlugins } from "./plugins/start.ts";
 import { timersOf, withRecovery } from "./recovery/index.ts";
+import { meaningOf } from "./session/aliases.ts";
 import { Catalog } from "./session/catalog.ts";
 import { DebugLog } from "./session/debug-log.ts";
 import { Engine, type SessionDeps, type SessionStart } from "./session/engine.ts";
@@ -16,13 +17,20 @@ export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
   const debug = await DebugLog.open(host, o.stateDir);
   for (const problem of started.problems) debug.write(problem.plugin, problem.message);
   const means = { timers: host.timers ?? timersOf(), images: host.images };
-  const { registry, forget } = withRecovery(started.registry, means, o.recovery, {
-    broke: (id, it) => of(id)?.prefixBroke(it),
-    spent: (id) => of(id)?.spent(),
-    unfit: (id, why) => of(id)?.imagesUnfit(why),
-  });
+  const aliases = o.modelAliases ?? {};
+  const fallbackModels = o.recovery?.fallbackModels?.map((name) => meaningOf(aliases, name)) ?? [];
+  const { registry, forget } = withRecovery(
+    started.registry,
+    means,
+    { ...o.recovery, fallbackModels },
+    {
+      broke: (id, it) => of(id)?.prefixBroke(it),
+      spent: (id) => of(id)?.spent(),
+      unfit: (id, why) => of(id)?.imagesUnfit(why),
+    },
+  );
   const of = (id: string): Engine | undefined => [...sessions].find((session) => session.id === id);
-  const catalog = new Catalog(registry);
+  const catalog = new Catalog(registry, aliases);
   const sessions = new Set<Engine>();
   let disposed: Promise<readonly Problem[]> | undefined;
 

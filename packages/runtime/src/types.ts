@@ -117,6 +117,8 @@ export type RuntimeOptions = {
   readonly provider: string;
   /** A model of that provider, or `provider/model`. */
   readonly model: string;
+  /** Names that may stand for a model wherever one is named, also for one another: `fast` for `ollama/qwen3`. */
+  readonly modelAliases?: Readonly<Record<string, string>>;
   readonly effort?: Effort;
   readonly permissionMode?: string;
   /** Tool names that the model never hears of. */

@@ -1,6 +1,8 @@
 /** The plugin as a host sees it: its manifest, its options, and that it looks at nothing else. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import plugin, { encode } from "../src/index.ts";
+import { NEWEST } from "../src/newest.ts";
+import { TABLE } from "../src/table.ts";
 import { MODEL, manifest, NO_TOOLS, READ, request, user } from "./support/messages.ts";
 import { chunksOf, failureOf, providerWith } from "./support/talk.ts";
 
@@ -78,6 +80,18 @@ describe("the plugin", () => {
     const it = request([user("hi")], { tools: NO_TOOLS });
     expect(providerWith({}).encode!(it)).toEqual(encode(it));
   });
+});
+
+test("the newest of each family is in the table, and nothing there is newer", () => {
+  const versionOf = (id: string): number => {
+    const [major = 0, minor = 0] = (/-([\d-]+)$/.exec(id)?.[1] ?? "").split("-").map(Number);
+    return major * 100 + minor;
+  };
+  const newest = Object.keys(NEWEST).map((family) => {
+    const all = Object.keys(TABLE).filter((id) => id.startsWith(`claude-${family}-`));
+    return [family, all.sort((a, b) => versionOf(b) - versionOf(a))[0]];
+  });
+  expect(NEWEST).toEqual(Object.fromEntries(newest));
 });
 
 test("nothing comes from the environment", async () => {

@@ -1,7 +1,8 @@
 /** The one reader of configuration: finds the settings files, merges them by rank, and takes from a project only what it may say. */
 import { join, resolve } from "node:path";
+import { meaningOf } from "@heddle/runtime";
 import { UsageError } from "../exit.ts";
-import { OWN_PROVIDERS } from "../first-party.ts";
+import { COMPATIBLE, DEFAULT_PROVIDER, OWN_PROVIDERS } from "../first-party.ts";
 import { bareTool } from "../rule-list.ts";
 import { heddleHome } from "./home.ts";
 import type { PluginEntry, Settings } from "./settings.ts";
@@ -18,6 +19,9 @@ export type Config = {
   directories: string[];
   model?: string;
   effort?: NonNullable<Settings["effort"]>;
+  /** Both from the user's own files only: names that stand for a model, and what is known of one by `provider/name`. */
+  modelAliases: Record<string, string>;
+  models: NonNullable<Settings["models"]>;
   /** Asked in this order when a model cannot be. */
   fallbackModels: string[];
   recovery: NonNullable<Settings["recovery"]>;
@@ -72,6 +76,8 @@ export async function readConfig(input: ConfigInput): Promise<Config> {
     home,
     rules: { allow: [], ask: [], deny: [] },
     directories: [],
+    modelAliases: {},
+    models: {},
     fallbackModels: [],
     recovery: {},
     plugins: [],
@@ -89,9 +95,13 @@ export async function readConfig(input: ConfigInput): Promise<Config> {
   for (const source of unique) loaded.push({ source, settings: (await load(source, input, config)) ?? {} });
   if (input.settings !== undefined) loaded.push(await flagSettings(input.settings, input, config));
   const here = input.realpath(cwd);
-  for (const { source, settings } of loaded)
-    if (fromUser(source)) config.trusted ||= (settings.trustedFolders ?? []).some((f) => input.realpath(expand(f, userDir)) === here);
+  for (const { source, settings } of loaded) {
+    if (!fromUser(source)) continue;
+    config.trusted ||= (settings.trustedFolders ?? []).some((f) => input.realpath(expand(f, userDir)) === here);
+    Object.assign(config.modelAliases, settings.modelAliases); // what a project's "model" may be depends on them
+  }
   for (const { source, settings } of loaded) merge(config, source, settings, userDir);
+  addModels(config);
   return config;
 }
 
@@ -148,10 +158,30 @@ function addOption({ name = "anthropic", options }: Config["provider"], key: str
   options[of] = { ...options[of], ...(named ? value : { [key]: value }) };
 }
 
+/** What is said of models becomes options of their providers, which are what asks for it. */
+function addModels({ models, provider, notices }: Config): void {
+  for (const [key, facts] of Object.entries(models)) {
+    const [of = "", ...rest] = key.split("/");
+    const known = [DEFAULT_PROVIDER, ...COMPATIBLE];
+    if (!known.includes(of)) {
+      notices.push(
+        `models.${key}: "${of}" is none of heddle's own providers (${known.join(", ")}); options of its plugin say it for another`,
+      );
+      continue;
+    }
+    const id = rest.join("/");
+    const options = provider.options[of] ?? {};
+    const before = options["models"] as Record<string, object> | undefined;
+    provider.options[of] = { ...options, models: { ...before, [id]: { ...before?.[id], ...facts } } };
+  }
+}
+
 function merge(config: Config, source: Source, settings: Settings, userDir: string): void {
   const mine = fromUser(source);
   const may = mine || config.trusted;
-  const { permissions, plugins, disabledPlugins, model, effort, fallbackModel, recovery, provider, env, apiKeyHelper } = settings;
+  const { permissions, plugins, disabledPlugins, model, modelAliases, models, effort, fallbackModel, recovery, provider, env } = settings;
+  const { apiKeyHelper } = settings;
+  const leadsElsewhere = (name: string): boolean => meaningOf(config.modelAliases, name).includes("/");
   const withhold = (what: string, why = "the folder is not trusted (--trust)"): void => {
     config.withheld.push(`${what} of ${source.path}: ${why}`);
   };
@@ -181,12 +211,17 @@ function merge(config: Config, source: Source, settings: Settings, userDir: stri
     else withhold("disabledPlugins");
   }
   if (model !== undefined) {
-    if (mine || !model.includes("/")) config.model = model;
+    if (mine || !leadsElsewhere(model)) config.model = model;
     else withhold("model", ELSEWHERE);
+  }
+  if (modelAliases && !mine) withhold("modelAliases", "what a name leads to is never for a project to say");
+  if (models) {
+    if (mine) Object.assign(config.models, models);
+    else withhold("models", "what is known of a model, and what it costs, is never for a project to say");
   }
   if (effort !== undefined) config.effort = effort;
   if (fallbackModel !== undefined) {
-    if (mine || !fallbackModel.some((name) => name.includes("/"))) config.fallbackModels = fallbackModel;
+    if (mine || !fallbackModel.some(leadsElsewhere)) config.fallbackModels = fallbackModel;
     else withhold("fallbackModel", ELSEWHERE);
   }
   if (recovery) {

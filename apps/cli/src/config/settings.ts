@@ -35,6 +35,33 @@ const recovery = z.strictObject({
   nothingMs: ms,
 });
 
+const name = (pattern: RegExp, what: string) => z.string().regex(pattern, what);
+const amount = z.number().min(0);
+/** What is known of a model in place of what its provider knows: tokens, and USD per million tokens by size of the prompt. */
+const model = z.strictObject({
+  window: z.int().positive().exactOptional(),
+  maxOutput: z.int().positive().exactOptional(),
+  images: z.boolean().exactOptional(),
+  reasoning: z.boolean().exactOptional(),
+  prices: z
+    .strictObject({
+      at: z.string().min(1),
+      tiers: z
+        .array(
+          z.strictObject({
+            upTo: z.int().positive().exactOptional(),
+            input: amount,
+            output: amount,
+            cacheRead: amount,
+            cacheWrite: amount,
+          }),
+        )
+        .min(1)
+        .refine((tiers) => tiers.findIndex((t) => t.upTo === undefined) === tiers.length - 1, "the last tier, and no other, lacks upTo"),
+    })
+    .exactOptional(),
+});
+
 const FIELDS = {
   permissions: z.object({
     allow: rules.optional(),
@@ -45,6 +72,8 @@ const FIELDS = {
   }),
   model: z.string().min(1),
   effort: z.enum(["low", "medium", "high", "xhigh", "max"]),
+  modelAliases: z.record(name(/^[^\s/]+$/, "an alias has no blank and no slash"), name(/^\S+$/, "not the name of a model")),
+  models: z.record(name(/^[^\s/]+\/\S+$/, 'a model is named "provider/name" here'), model),
   fallbackModel: z.preprocess((value) => (typeof value === "string" ? namesIn(value) : value), z.array(z.string().min(1))),
   recovery,
   plugins: z.array(PluginEntry),
@@ -82,7 +111,8 @@ export function parseSettings(text: string): { settings: Settings; problems: Set
     else {
       const issue = parsed.error.issues[0]!;
       const path = [key, ...issue.path.map((p) => (typeof p === "symbol" ? String(p) : p))];
-      problems.push({ ...place(body, near(root, path)), message: `${path.join(".")}: ${issue.message}`, closed: key === "permissions" });
+      const { message } = issue.code === "invalid_key" ? issue.issues[0]! : issue;
+      problems.push({ ...place(body, near(root, path)), message: `${path.join(".")}: ${message}`, closed: key === "permissions" });
     }
   }
   return { settings: settings as Settings, problems };

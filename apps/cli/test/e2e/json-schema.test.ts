@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { lines, world } from "./run.ts";
 
 const schema = JSON.stringify({ type: "object", properties: { n: { type: "integer", minimum: 1 } }, required: ["n"] });
-const call = (input: Record<string, unknown>) => ({ calls: [{ name: "StructuredOutput", input }] });
+const call = (input: Record<string, number | string[]>) => ({ calls: [{ name: "StructuredOutput", input }] });
 const flags = ["-p", "how many?", "--json-schema", schema];
 const names = (body: unknown): unknown[] => ((body as { tools?: { name: string }[] }).tools ?? []).map((t) => t.name);
 

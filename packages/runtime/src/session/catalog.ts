@@ -10,6 +10,7 @@ import {
   type ToolSpec,
   z,
 } from "@heddle/kernel";
+import { type Aliases, meaningOf } from "./aliases.ts";
 
 /** Tokens, where the provider does not know. */
 const DEFAULT_WINDOW = 200_000;
@@ -25,12 +26,14 @@ export function targetIn(registry: Registry, usual: string, name: string): Targe
 
 export class Catalog {
   readonly #registry: Registry;
+  readonly #aliases: Aliases;
   #tools: readonly ToolSpec[] | undefined;
   /** Of tools whose schema cannot be made, which the model never hears of, and of providers that cannot tell of their models. It grows. */
   readonly faults: Fault[] = [];
 
-  constructor(registry: Registry) {
+  constructor(registry: Registry, aliases: Aliases = {}) {
     this.#registry = registry;
+    this.#aliases = aliases;
   }
   /** The same array at each reading; made at the first, since schemas take time that a start without a model should not spend. */
   get tools(): readonly ToolSpec[] {
@@ -54,8 +57,12 @@ export class Catalog {
       return { plugin, name, ...(summary ? { summary } : {}), ...(hint ? { hint } : {}), ...(aliases ? { aliases } : {}) };
     });
   }
+  /** The model that a name stands for. */
+  named(name: string): string {
+    return meaningOf(this.#aliases, name);
+  }
   target(usual: string, name: string): Target {
-    return targetIn(this.#registry, usual, name);
+    return targetIn(this.#registry, usual, this.named(name));
   }
   /** What the provider says of its model. A failure counts as not knowing, and is a fault the first time. */
   info({ provider, model }: Target): ModelInfo {

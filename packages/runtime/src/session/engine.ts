@@ -112,7 +112,7 @@ export class Engine implements Session {
     this.#deps = deps;
     this.#history = [...start.messages];
     this.#prefix = start.prefix;
-    this.#model = start.model;
+    this.#model = deps.catalog.named(start.model);
     this.#effort = start.effort;
     this.#permissionMode = start.permissionMode;
     this.#notices = [...start.notices];
@@ -208,7 +208,7 @@ export class Engine implements Session {
     return dryRun(env, { input: inputOf(input), history, prefix: this.#prefix, signal: this.#dryRuns.signal });
   }
   setModel(model: string): void {
-    if (model !== this.#model) this.#emit({ type: "session.changed", change: { model } });
+    if (this.#deps.catalog.named(model) !== this.#model) this.#emit({ type: "session.changed", change: { model } });
   }
   setPermissionMode(permissionMode: string): void {
     if (permissionMode !== this.#permissionMode) this.#emit({ type: "session.changed", change: { permissionMode } });
@@ -383,7 +383,7 @@ export class Engine implements Session {
     if (ids.length > 0) this.#emit({ type: "history.dropped", ids, why: "the model refused this turn" });
   }
   #change(change: SessionChange): void {
-    this.#model = change.model ?? this.#model;
+    if (change.model !== undefined) this.#model = this.#deps.catalog.named(change.model);
     this.#effort = change.effort ?? this.#effort;
     this.#permissionMode = change.permissionMode ?? this.#permissionMode;
     if (!change.clear) return;
