@@ -108,7 +108,12 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
       ...(args.appendSystemPrompt === undefined ? {} : { appendSystemPrompt: args.appendSystemPrompt }),
     },
     "@heddle/attachments": { home: io.userDir, deny: readPatterns(deny) },
-    "@heddle/provider-anthropic": { ...config.provider.options["anthropic"], ...given, ...keySource(helper, config, io) },
+    "@heddle/provider-anthropic": {
+      ...(config.thinking === undefined ? {} : { thinking: config.thinking }),
+      ...config.provider.options["anthropic"],
+      ...given,
+      ...keySource(helper, config, io),
+    },
     "@heddle/provider-openai": compatible(config, io.env),
     [STRUCTURED]: { schema: over.schema },
     ...over.options,

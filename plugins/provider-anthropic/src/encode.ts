@@ -31,7 +31,7 @@ const LOOKBACK = 20;
 export const encode = (request: ModelRequest): Body => createEncoder()(request).body;
 
 /** Remembers what it has made of each message, so that a step costs what it adds. Gives the same as a new one would. */
-export function createEncoder(models: ModelOptions = {}): Encoder {
+export function createEncoder(models: ModelOptions = {}, think?: boolean): Encoder {
   const prefixes = new WeakMap<Prefix, EncodedPrefix>();
   const byTools = new WeakMap<readonly ToolSpec[], { tools: Tools; pieces: { [M in ImageMode]: WeakMap<Message, Piece> } }>();
   const known = <K extends object, V>(map: WeakMap<K, V>, key: K, make: () => V): V => {
@@ -48,7 +48,7 @@ export function createEncoder(models: ModelOptions = {}): Encoder {
       pieces: { all: new WeakMap(), small: new WeakMap(), none: new WeakMap(), blind: new WeakMap() },
     }));
     const toPiece = (message: Message, mode: ImageMode): Piece => known(pieces[mode], message, () => pieceOf(message, tools, mode));
-    return assemble(request, factsOf(request.model, models), prefix, tools, toPiece, without);
+    return assemble(request, factsOf(request.model, models, think), prefix, tools, toPiece, without);
   };
 }
 
@@ -84,7 +84,9 @@ function assemble(
     for (const thought of item.thoughts) placed.push({ thought, here });
     here = digest(here, item.digest);
   }
-  const kept = facts.thinking === "none" || fields.has("thinking") ? [] : keepThoughts(placed, request.model, thoughts);
+  const thinking = fields.has("thinking") ? undefined : thinkingOf(facts, fields.has("display"));
+  const isSilent = facts.thinking === "none" || facts.thinking === "off" || fields.has("thinking");
+  const kept = isSilent ? [] : keepThoughts(placed, request.model, thoughts);
   const effort = fields.has("effort") ? undefined : effortFor(request.effort, facts);
   const turns = turnsOf(items, new Set(kept.map((t) => t.block)));
   const mark = fields.has("cache_control") ? {} : MARK;
@@ -94,15 +96,19 @@ function assemble(
     ...(request.streaming === false ? {} : { stream: true }),
     ...(prefix.system.length > 0 ? { system: prefix.system.map((block) => ({ ...block, ...mark })) } : {}),
     ...(tools.wire.length > 0 ? { tools: tools.wire } : {}),
-    ...(facts.thinking === "adaptive" && !fields.has("thinking")
-      ? { thinking: { type: "adaptive", ...(fields.has("display") ? {} : { display: "summarized" }) } }
-      : {}),
+    ...(thinking ? { thinking } : {}),
     ...(effort ? { output_config: { effort } } : {}),
     messages: fields.has("cache_control") ? turns : markTail(turns),
   };
   // All of them, not only those that are kept: without the newest, older ones would come forward.
   const ids = kept.length > 0 ? placed.map(({ thought }) => thought.id) : [];
   return { body, tools, prefix: here, previous: kept.at(-1)?.id ?? null, thoughts: ids };
+}
+
+function thinkingOf({ thinking }: ModelFacts, bare: boolean): Body["thinking"] {
+  if (thinking === "between") return { type: "between_tools" };
+  if (thinking === "off") return { type: "disabled" };
+  return thinking === "adaptive" ? { type: "adaptive", ...(bare ? {} : { display: "summarized" }) } : undefined;
 }
 
 /** Too many images, or large ones among many, would be refused in every later request: the large go first, then the oldest. */

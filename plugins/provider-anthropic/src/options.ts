@@ -33,7 +33,7 @@ const KeySource = z.object({
 
 /**
  * Credentials: `apiKey`, a key or a source of keys, or else `authToken`, or else an `authorization` or `x-api-key` among `headers`. `baseURL` without
- * `/v1/messages`. `maxRetries` counts what follows the first try within the SDK. `timeoutMs` is the wait for the head of a response.
+ * `/v1/messages`. `thinking`: whether models that can do with or without shall think. `maxRetries` counts what follows the first try within the SDK. `timeoutMs` is the wait for the head of a response.
  */
 export const Options = z
   .object({
@@ -44,6 +44,7 @@ export const Options = z
     maxRetries: z.int().min(0).max(20).default(0),
     timeoutMs: z.int().positive().optional(),
     models: z.record(z.string(), Model).default({}),
+    thinking: z.boolean().optional(),
     fetch: z.custom<(...args: never[]) => Promise<Response>>((it) => typeof it === "function", "a function").optional(),
   })
   .prefault({});

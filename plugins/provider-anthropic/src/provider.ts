@@ -27,7 +27,7 @@ import { asJson } from "./wire.ts";
 type Answer = { readonly response: Response; readonly encoded: Encoded };
 
 export function createProvider(options: Options): Provider {
-  const encodeNext = createEncoder(options.models);
+  const encodeNext = createEncoder(options.models, options.thinking);
   /** What the server has refused, by model: not sent again. */
   const refused = new Map<string, Without>();
   const withoutFor = (model: string): Without => refused.get(model) ?? { fields: new Set(), thoughts: new Set() };
@@ -103,8 +103,8 @@ export function createProvider(options: Options): Provider {
     name: "anthropic",
     stream,
     encode: (request) => asJson(encodeNext(request, withoutFor(request.model)).body),
-    window: (model) => factsOf(model, options.models).window,
-    info: (model) => infoOf(model, options.models),
+    window: (model) => factsOf(model, options.models, options.thinking).window,
+    info: (model) => infoOf(model, options.models, options.thinking),
   };
 }
 

@@ -34,7 +34,7 @@ export type Body = {
   readonly stream?: true;
   readonly system?: readonly TextBlock[];
   readonly tools?: readonly WireTool[];
-  readonly thinking?: { readonly type: "adaptive"; readonly display?: "summarized" };
+  readonly thinking?: { readonly type: "adaptive"; readonly display?: "summarized" } | { readonly type: "between_tools" | "disabled" };
   readonly output_config?: { readonly effort: Effort };
   readonly messages: readonly WireMessage[];
 };

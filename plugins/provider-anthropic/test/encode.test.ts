@@ -105,6 +105,20 @@ describe("limits and effort", () => {
   ] as const)("%s asked for effort %s gets %s", (model, effort, expected) => {
     expect(encode(request([user("hi")], { model, effort })).output_config?.effort).toBe(expected);
   });
+  test.each([
+    ["claude-fable-5-2", "adaptive", "max", "adaptive"],
+    ["claude-opus-5-5", "adaptive", "max", "adaptive"],
+    ["claude-sonnet-5-5", "between_tools", "max", "adaptive"],
+    ["claude-haiku-5-5", "disabled", "high", "adaptive"],
+    ["claude-opus-5", "disabled", "high", "adaptive"],
+    ["claude-opus-4-7", "disabled", "max", "adaptive"],
+    ["claude-opus-4-6", undefined, "max", "adaptive"],
+    ["claude-haiku-4-5", undefined, undefined, undefined],
+    ["some-model-of-a-gateway", undefined, "high", undefined],
+  ])("%s where nothing shall think: %s with effort %s; where all shall: %s", (model, off, effort, on) => {
+    const body = (think: boolean) => createEncoder({}, think)(request([user("hi")], { model, effort: "max" })).body;
+    expect([body(false).thinking?.type, body(false).output_config?.effort, body(true).thinking?.type]).toEqual([off, effort, on]);
+  });
   test("no stream where none is wanted", () => {
     const { stream: _, ...rest } = encode(request([user("hi")]));
     expect(encode(request([user("hi")], { streaming: false }))).toEqual(rest);

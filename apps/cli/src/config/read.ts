@@ -19,6 +19,8 @@ export type Config = {
   directories: string[];
   model?: string;
   effort?: NonNullable<Settings["effort"]>;
+  /** Whether models that can do with or without shall think. */
+  thinking?: boolean;
   /** Both from the user's own files only: names that stand for a model, and what is known of one by `provider/name`. */
   modelAliases: Record<string, string>;
   models: NonNullable<Settings["models"]>;
@@ -220,6 +222,7 @@ function merge(config: Config, source: Source, settings: Settings, userDir: stri
     else withhold("models", "what is known of a model, and what it costs, is never for a project to say");
   }
   if (effort !== undefined) config.effort = effort;
+  if (settings.alwaysThinkingEnabled !== undefined) config.thinking = settings.alwaysThinkingEnabled;
   if (fallbackModel !== undefined) {
     if (mine || !fallbackModel.some(leadsElsewhere)) config.fallbackModels = fallbackModel;
     else withhold("fallbackModel", ELSEWHERE);

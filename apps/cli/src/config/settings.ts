@@ -74,6 +74,7 @@ const FIELDS = {
   effort: z.enum(["low", "medium", "high", "xhigh", "max"]),
   modelAliases: z.record(name(/^[^\s/]+$/, "an alias has no blank and no slash"), name(/^\S+$/, "not the name of a model")),
   models: z.record(name(/^[^\s/]+\/\S+$/, 'a model is named "provider/name" here'), model),
+  alwaysThinkingEnabled: z.boolean(),
   fallbackModel: z.preprocess((value) => (typeof value === "string" ? namesIn(value) : value), z.array(z.string().min(1))),
   recovery,
   plugins: z.array(PluginEntry),

@@ -54,6 +54,17 @@ describe("an alias", () => {
 });
 
 describe("what settings say of a model", () => {
+  it.each([
+    ["claude-opus-5-5", "adaptive"],
+    ["claude-sonnet-5-5", "between_tools"],
+    ["claude-haiku-5-5", "disabled"],
+  ])("is that it shall not think, as far as it can do without: %s", async (model, type) => {
+    const w = await world({ script: [{ thinking: "Hm.", calls: [{ name: "Glob", input: { pattern: "*" } }] }, ...hello] });
+    const ran = await w.run(["-p", "hi", "--model", model, "--settings", '{ "alwaysThinkingEnabled": false }']);
+    expect([ran.code, ran.stdout]).toEqual([0, "Hello there.\n"]);
+    expect(w.server.mainRequests().map((r) => (r.body as { thinking?: { type: string } }).thinking?.type)).toEqual([type, type]);
+  });
+
   it("counts for what is sent and for what it costs", async () => {
     const w = await world({ script: [{ calls: [{ name: "Glob", input: { pattern: "*" } }] }, ...hello] });
     const tiers = [{ input: 1, output: 1, cacheRead: 1, cacheWrite: 1 }];
