@@ -76,6 +76,11 @@ describe("--json-schema", () => {
     expect({ ...ran, ms: 0 }).toEqual({ code: 0, stdout: '["b"]\n', stderr: "", ms: 0 });
   });
 
+  it.each(["plan", "bypassPermissions"])("asks for no permission: %s", async (mode) => {
+    const w = await world({ script: [call({ n: 3 }), { text: "Done." }] });
+    expect((await w.run([...flags, "--permission-mode", mode])).stdout).toBe('{"n":3}\n');
+  });
+
   it("is not in the way of a command", async () => {
     const w = await world();
     const ran = await w.run(["-p", "/cost", "--json-schema", schema]);
