@@ -39,7 +39,7 @@ const fault = { code: "model-error", message: "the API is down", model: { kind: 
 const usage = { input: 3, output: 4, cacheRead: 5, cacheWrite: 0 };
 const priced = { provider: "anthropic", model: "m", calls: 1, usage, usd: 0.5 };
 const unpriced = { provider: "ollama", model: "x", calls: 1, usage };
-const cost = { usd: 0.5, unpriced: [], models: [priced], apiMs: 8 };
+const cost = { usd: 0.5, unpriced: [], models: [priced], breaks: [], apiMs: 8 };
 
 describe("wireResult", () => {
   it("has the whole contract", () => {

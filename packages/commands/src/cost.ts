@@ -1,5 +1,5 @@
 /** /cost: what the session has cost so far, by model. */
-import { type Command, SESSION } from "@heddle/kernel/plugin";
+import { type Command, type PrefixCost, SESSION } from "@heddle/kernel/plugin";
 
 const HEAD = ["model", "calls", "input", "cache read", "cache write", "output", "USD"];
 
@@ -8,7 +8,7 @@ export const cost: Command = {
   kind: "local",
   summary: "Shows what the session has cost",
   run(_args, ctx) {
-    const { usd, unpriced, models, apiMs } = ctx.capability(SESSION).cost();
+    const { usd, unpriced, models, breaks, apiMs } = ctx.capability(SESSION).cost();
     if (models.length === 0) return { kind: "handled", show: "No model has been called yet." };
     const rows = models.map((m) => {
       const { input, cacheRead, cacheWrite, output } = m.usage;
@@ -21,9 +21,24 @@ export const cost: Command = {
     const known = unpriced.length === models.length ? "Cost not known" : `$${dollars(usd)}`;
     const tail = unpriced.length > 0 ? ["", `No price is known of ${unpriced.join(", ")}: "models" of the settings takes one.`] : [];
     const head = `${known} · ${(apiMs / 1000).toFixed(1)} s of waiting for models`;
-    return { kind: "handled", show: [head, "", line(HEAD), ...rows.map(line), ...tail].join("\n") };
+    return { kind: "handled", show: [head, "", line(HEAD), ...rows.map(line), ...broken(breaks), ...tail].join("\n") };
   },
 };
+
+/** The newest of them: what each of them cost is in the sum above. */
+const SHOWN = 10;
+function broken(breaks: readonly PrefixCost[]): string[] {
+  if (breaks.length === 0) return [];
+  const price = ({ usd }: PrefixCost): string => (usd === undefined ? "price unknown" : `$${dollars(usd)}`);
+  const lines = breaks.slice(-SHOWN).map((b) => `  ${b.cause}: about ${b.tokens.toLocaleString("en-US")} tokens, ${price(b)}`);
+  const more = breaks.length > SHOWN ? [`  and ${breaks.length - SHOWN} before`] : [];
+  return [
+    "",
+    "Paid for anew, because the cached beginning of the request changed, more than reading it would have cost:",
+    ...lines,
+    ...more,
+  ];
+}
 
 /** Small sums are not rounded to nothing. */
 const dollars = (usd: number): string => usd.toFixed(usd < 1 ? 4 : 2);

@@ -3,6 +3,7 @@ import { definePlugin, z } from "@heddle/kernel/plugin";
 import { clear } from "./clear.ts";
 import { context } from "./context.ts";
 import { cost } from "./cost.ts";
+import { effort } from "./effort.ts";
 import { exit } from "./exit.ts";
 import { help } from "./help.ts";
 import { init } from "./init.ts";
@@ -13,5 +14,5 @@ export const Options = z.strictObject({ models: z.record(z.string(), z.string())
 
 export default definePlugin({
   options: Options,
-  setup: ({ options }) => ({ commands: [help, clear, model(options.models), context, cost, init, exit] }),
+  setup: ({ options }) => ({ commands: [help, clear, model(options.models), effort, context, cost, init, exit] }),
 });

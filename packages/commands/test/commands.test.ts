@@ -31,6 +31,7 @@ describe("the built-in commands", () => {
         /help                   Lists the commands
         /clear                  Starts a new conversation; the old one stays in the log
         /model [name]           Shows or changes the model
+        /effort [low … max]     Shows or changes how much the model thinks
         /context                Shows what takes how much of the window
         /cost                   Shows what the session has cost
         /init [what to stress]  Writes or improves AGENTS.md
@@ -75,6 +76,33 @@ describe("the built-in commands", () => {
     expect(await ran("/model")).toEqual([[`The model is m-1, from script. /model NAME changes it.\n${list}`], []]);
     expect(await ran("/model fast")).toEqual([["The model is already m-1."], []]);
     expect(await ran("/model sharp")).toEqual([["The model is now script/m-2."], [{ model: "sharp" }]]);
+  });
+  it.each([
+    ["/effort", "The effort is that of the model. /effort LEVEL changes it: low, medium, high, xhigh, max.", []],
+    ["/effort  high ", "The effort is now high.", [{ effort: "high" }]],
+    ["/effort huge", 'There is no effort "huge", only low, medium, high, xhigh, max. It stays that of the model.', []],
+  ])("%s: %s", async (text, answer, expected) => {
+    const r = await type(text);
+    expect([r.shown, changes(r)]).toEqual([[answer], expected]);
+  });
+  it("/cost names what broke the cached prefix, and what that cost", async () => {
+    const usage = { input: 10, output: 1 };
+    const tiers = [{ input: 2, output: 10, cacheRead: 0.2, cacheWrite: 2.5 }];
+    const shop: Provider = {
+      name: "shop",
+      async *stream() {
+        yield { type: "text", part: 0, text: "hi" };
+        yield { type: "stop", stop: "end", usage };
+      },
+      info: (id) => ({ id, ...(id === "m-1" ? { prices: { at: "2026-01-01", tiers } } : {}) }),
+    };
+    const inputs = ["x".repeat(3600), "/model free", "hi", "/model m-1", "hi", "/cost"];
+    const r = await type(inputs, { provider: "shop" }, { ...slash, providers: [shop] });
+    expect(r.shown.at(-1)!.split("\n\n")[2]).toMatchInlineSnapshot(`
+      "Paid for anew, because the cached beginning of the request changed, more than reading it would have cost:
+        the model changed from m-1 to free: about 1,016 tokens, price unknown
+        the model changed from free to m-1: about 1,032 tokens, $0.0024"
+    `);
   });
   it("/cost says what each model has cost", async () => {
     expect((await type("/cost")).shown).toEqual(["No model has been called yet."]);

@@ -149,9 +149,9 @@ async function runTool(env: StageEnv, { call, entry, input, deadlineMs }: Prepar
     const progress = (text: string): void => {
       if (scope.live()) env.emit({ type: "tool.progress", callId, text: String(text) });
     };
-    const output = must(Returns.tool, await entry.it.run(input, { ...ctx, callId, progress }));
-    saw({ note: typeof output !== "string" && output.isError ? "error" : "ok" });
-    return typeof output === "string" ? { content: output } : output;
+    const output = must(Returns.tool, await entry.it.run(input, { ...ctx, callId, progress })) as ToolOutput;
+    saw({ note: output.isError ? "error" : "ok", ...(output.lines ? { lines: output.lines } : {}) });
+    return output;
   };
   const ran = await runOne(env, entry, work, { graceMs: entry.it.graceMs ?? 0, ...(deadlineMs === undefined ? {} : { deadlineMs }) });
   if (ran.ok) return resultOf(env, call, env.signal.aborted ? "aborted" : ran.value.isError ? "error" : "ok", ran.value.content);

@@ -175,7 +175,8 @@ export class ModelError extends Error {
   }
 }
 
-export type ToolOutput = { content: string | Content; isError?: boolean };
+/** `lines`: how many it added to files and removed from them, for the session's sum. */
+export type ToolOutput = { content: string | Content; isError?: boolean; lines?: { added: number; removed: number } };
 export type ToolContext = CallContext & { callId: CallId; progress(text: string): void };
 export interface Tool<S extends z.ZodType = z.ZodType> extends Omit<Named, "deadlineMs"> {
   description: string;

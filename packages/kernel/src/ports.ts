@@ -58,11 +58,13 @@ export interface Processes {
   run(options: ProcessOptions): Promise<ProcessResult>;
 }
 
+/** `usd`: what writing its tokens anew costs more than reading them from the cache; absent where no price is known. */
+export type PrefixCost = { cause: string; tokens: number; usd?: number };
 export type ModelCost = { provider: string; model: string; calls: number; usage: Required<Usage>; usd?: number };
 /** What a command may ask of its session beyond its own result. */
 export interface SessionPort {
   /** Everything the model would see now, by place. Sizes are characters of JSON. */
   window(): { parts: readonly { label: string; size: number }[]; limit: number };
   /** USD so far, without the models of `unpriced`; milliseconds spent waiting for models. */
-  cost(): { usd: number; unpriced: readonly string[]; models: readonly ModelCost[]; apiMs: number };
+  cost(): { usd: number; unpriced: readonly string[]; models: readonly ModelCost[]; breaks: readonly PrefixCost[]; apiMs: number };
 }

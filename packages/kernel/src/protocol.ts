@@ -89,7 +89,9 @@ export type ModelFault = Readonly<{ kind: ModelFaultKind; status?: number; reque
 export type Change = { op: "add" | "remove"; id: string; size: number } | { op: "replace"; id: string; size: number; was: number };
 
 /** One run of one contribution: the unit of `explain`. The kernel computes `changes`; a plugin cannot misreport it. */
-export type StageRecord = Readonly<Who & { status: StageStatus; ms: number; changes: readonly Change[]; note?: string; fault?: Fault }>;
+export type StageRecord = Readonly<Who & Noted & { status: StageStatus; ms: number; changes: readonly Change[]; fault?: Fault }>;
+/** `lines` is what a tool says that it changed in files. */
+type Noted = { note?: string; lines?: { added: number; removed: number } };
 export type StageStatus = "ran" | "no-op" | "failed" | "skipped";
 
 /** What a call would touch. `target` is an absolute path, a command line, a URL or a name. */
@@ -118,8 +120,10 @@ export type EventBody =
   /** What was shown of this reply so far is void; what follows under the same id stands. */
   | { type: "message.voided"; id: MessageId; why: string }
   | { type: "message.added"; message: Message }
-  /** The request no longer begins as the one before it: `tokens` of it are paid for anew. */
-  | { type: "prefix.broken"; cause: string; tokens: number }
+  /** A call that brought no reply to count it by: it was cut off, refused, or made again. */
+  | { type: "model.billed"; provider: string; model: string; usage: Usage }
+  /** The request no longer begins as the one before it: `tokens` of it are paid for anew, for `usd` more where a price is known. */
+  | { type: "prefix.broken"; cause: string; tokens: number; usd?: number }
   /** The messages stay in the log and are no longer part of the history. */
   | { type: "history.dropped"; ids: readonly MessageId[]; why: string }
   | { type: "tool.decided"; decision: Decision }

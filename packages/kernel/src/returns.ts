@@ -21,6 +21,7 @@ const effects = ["read", "write", "execute", "network", "other"] as const;
 const stops = ["end", "tool-calls", "length", "refusal", "pause", "overflow", "aborted"] as const;
 const usage = z.object({ input: count, output: count, cacheRead: count.optional(), cacheWrite: count.optional() }).optional();
 const retry = { cause: text, attempt: count, of: count, waitMs: count, message: text, model: maybe, status: count.optional() };
+const lines = z.object({ added: count, removed: count }).optional();
 const verdict = { rule: maybe, input: z.json().optional() };
 
 export const Returns = {
@@ -45,7 +46,7 @@ export const Returns = {
     z.object({ say: z.enum(["allow", "nothing"]), ...verdict }),
     z.object({ say: z.enum(["ask", "deny"]), why: text, ...verdict }),
   ]),
-  tool: z.union([text, z.object({ content: z.union([text, content]), isError: flag })]),
+  tool: z.union([text.transform((content) => ({ content })), z.object({ content: z.union([text, content]), isError: flag, lines })]),
   effects: z.array(z.object({ kind: z.enum(effects), target: text })),
   chunk: z.discriminatedUnion("type", [
     z.object({ type: z.literal("text"), part, text }),

@@ -18,11 +18,8 @@ export function targetOf(env: StageEnv): Target {
   const { provider, model } = env.target(env.turn().controls.model);
   const entry = env.registry.find("providers", provider);
   if (entry) return { provider: entry, model };
-  const known = env.registry
-    .all("providers")
-    .map((p) => p.name)
-    .join(", ");
-  throw new ModelFailure({ code: "model-error", message: `there is no provider "${provider}" (there is: ${known || "none"})` });
+  const known = env.registry.all("providers").map((p) => p.name);
+  throw new ModelFailure({ code: "model-error", message: `there is no provider "${provider}" (there is: ${known.join(", ") || "none"})` });
 }
 
 export function requestOf(env: StageEnv, target: Target, prefix: Prefix, view: readonly Message[]): ModelRequest {
@@ -31,9 +28,8 @@ export function requestOf(env: StageEnv, target: Target, prefix: Prefix, view: r
   const effort = env.turn().controls.effort ?? env.session.effort;
   const { system, context } = prefix;
   const size = { tools: sizeOf(env, tools), system: sizeOf(env, system), context: sizeOf(env, context), messages: total(env, messages) };
-  const names = tools.map((t) => t.name);
   const { provider, model } = target;
-  env.emit({ type: "model.requested", provider: provider.name, model, messages: messages.length, tools: names, size });
+  env.emit({ type: "model.requested", provider: provider.name, model, messages: messages.length, tools: tools.map((t) => t.name), size });
   return { model, prefix, messages, tools, sessionId: env.session.id, ...(effort ? { effort } : {}) };
 }
 
@@ -42,7 +38,6 @@ export class Reply {
   id: string;
   readonly #parts = new Map<number, AssistantPart>();
   readonly #ended = new Set<number>();
-  readonly #origin: Extract<AssistantMessage["origin"], { by: "model" }>;
   readonly #started: number;
   #firstMs: number | undefined;
   stop: StopReason | undefined;
@@ -52,19 +47,19 @@ export class Reply {
   /** `taken`: call ids that the conversation has already used. */
   constructor(
     private readonly env: StageEnv,
-    target: Target,
+    private target: Target,
     private readonly taken: Set<CallId>,
   ) {
     this.#started = env.now();
     this.id = env.id("assistant");
-    this.#origin = { by: "model", provider: target.provider.name, model: target.model };
   }
   /** Throws BadOutput for a chunk that does not fit. */
   take(chunk: ModelChunk): void {
     const c = must(Returns.chunk, chunk) as ModelChunk;
     if (this.stop !== undefined) throw new BadOutput("a chunk after the stop chunk");
-    if (c.type === "ping") return;
-    if (c.type === "retry") return void this.env.emit({ ...c, type: "model.retry" });
+    if (c.type === "retry") this.env.emit({ ...c, type: "model.retry" });
+    if (c.type === "retry" && c.model !== undefined) this.target = targetOf(this.env); // the host has heard who answers from now on
+    if (c.type === "ping" || c.type === "retry") return;
     if (c.type === "void") {
       for (const known of [this.#parts, this.#ended]) known.clear();
       return void this.env.emit({ type: "message.voided", id: this.id, why: c.why });
@@ -120,7 +115,8 @@ export class Reply {
   }
   #draft(content: AssistantPart[], stop: StopReason): Draft<AssistantMessage> {
     const usage = this.usage ? { usage: this.usage } : {};
-    return { role: "assistant", id: this.id, at: this.env.now(), origin: this.#origin, content, stop, ...usage };
+    const origin = { by: "model" as const, provider: this.target.provider.name, model: this.target.model };
+    return { role: "assistant", id: this.id, at: this.env.now(), origin, content, stop, ...usage };
   }
 }
 

@@ -75,7 +75,7 @@ export async function askPerson(env: StageEnv, ask: Ask, signal: AbortSignal): P
   }
 }
 
-export type Seen = { changes?: readonly Change[]; note?: string };
+export type Seen = { changes?: readonly Change[]; note?: string } & Pick<StageRecord, "lines">;
 /** `saw` puts into the record what came back. */
 export type Run<T> = (ctx: CallContext, scope: CallScope, saw: (seen: Seen) => void) => T | Promise<T>;
 /** `quiet` leaves a record of failures only. */
@@ -104,8 +104,8 @@ export async function runOne<T>(env: StageEnv, e: Entry, call: Run<T>, o: RunOpt
   const ran = await guard(who, options, (scope) => call(contextFor(env, e, scope), scope, saw));
   if (ran.ok) {
     if (!o.quiet || e.point === "observers") env.breaker.record(who, true); // a check before a call says nothing of the call
-    const { changes = [], note } = seen;
-    if (!o.quiet) record({ status: changes.length > 0 || note ? "ran" : "no-op", ms: ran.ms, changes, ...(note ? { note } : {}) });
+    const { changes = [], ...more } = seen;
+    if (!o.quiet) record({ status: changes.length > 0 || more.note ? "ran" : "no-op", ms: ran.ms, changes, ...more });
     return ran;
   }
   record({ status: "failed", ms: ran.ms, changes: [], fault: ran.fault });

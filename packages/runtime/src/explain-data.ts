@@ -12,6 +12,7 @@ import {
   textOf,
   type Usage,
 } from "@heddle/kernel";
+import { dollars } from "./session/cost.ts";
 
 /** `ms` is absent where nothing was measured. `stage` is the record of the kernel, with ids and sizes in characters. */
 export type TableRow = {
@@ -98,7 +99,7 @@ function isDry(events: readonly RuntimeEvent[]): boolean {
 function usageOf(events: readonly RuntimeEvent[]): Usage {
   let sum = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   for (const e of events) {
-    if (e.type !== "model.replied" || !e.usage) continue;
+    if ((e.type !== "model.replied" && e.type !== "model.billed") || !e.usage) continue;
     const { input, output, cacheRead = 0, cacheWrite = 0 } = e.usage;
     sum = {
       input: sum.input + input,
@@ -145,7 +146,9 @@ function rowOf(e: RuntimeEvent): TableRow | undefined {
     case "message.voided":
       return row("void", "", "voided", e.why);
     case "prefix.broken":
-      return row("prefix", "", "broken", `${e.cause}: about ${thousands(e.tokens)} tokens paid for anew`);
+      return row("prefix", "", "broken", `${e.cause}: about ${thousands(e.tokens)} tokens paid for anew, ${extra(e.usd)}`);
+    case "model.billed":
+      return row("billed", `${e.provider}/${e.model}`, "no reply", usageText(e.usage));
     case "history.dropped":
       return row("history", "", "dropped", `${count(e.ids.length, "message")}: ${e.why}`);
     case "message.added":
@@ -183,6 +186,7 @@ function rowOf(e: RuntimeEvent): TableRow | undefined {
   }
 }
 
+const extra = (usd: number | undefined): string => (usd === undefined ? "price unknown" : `${dollars(usd)} more than from the cache`);
 const row = (kind: string, name: string, status: string, text: string): TableRow => ({ kind, name, status, text: oneLine(text) });
 const count = (n: number, what: string): string => `${thousands(n)} ${what}${n === 1 ? "" : "s"}`;
 const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();

@@ -6,7 +6,8 @@ import { timersOf, withRecovery } from "./recovery/index.ts";
 import { meaningOf } from "./session/aliases.ts";
 import { Catalog } from "./session/catalog.ts";
 import { DebugLog } from "./session/debug-log.ts";
-import { Engine, type SessionDeps, type SessionStart } from "./session/engine.ts";
+import { Engine, type SessionDeps } from "./session/engine.ts";
+import type { SessionStart } from "./session/start.ts";
 import { type OpenOptions, type Problem, type Runtime, type RuntimeOptions, SessionError } from "./types.ts";
 
 /** Rejects only when an essential plugin does not start; every other problem is in `problems`. */
@@ -25,7 +26,8 @@ export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
     { ...o.recovery, fallbackModels },
     {
       broke: (id, it) => of(id)?.prefixBroke(it),
-      spent: (id) => of(id)?.spent(),
+      spent: (id, signal) => of(id)?.spent(signal),
+      billed: ({ session, turn }, by, usage) => of(session.id)?.billed(turn, by, usage),
       unfit: (id, why) => of(id)?.imagesUnfit(why),
     },
   );
@@ -79,6 +81,7 @@ export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
         prefix: recovered.prefix,
         model: recovered.model ?? fresh.model,
         effort: recovered.effort ?? fresh.effort,
+        toldEffort: recovered.effort,
         permissionMode: recovered.permissionMode ?? fresh.permissionMode,
         pending: recovered.pending,
         spent: recovered.spent,
@@ -110,10 +113,12 @@ function startOf(o: RuntimeOptions, options: OpenOptions, cwd: string, id: strin
     provider: o.provider,
     model: o.model,
     effort: o.effort,
+    toldEffort: undefined,
     permissionMode: o.permissionMode ?? "default",
     headless: options.headless ?? false,
     maxSteps: options.maxSteps,
     maxBudgetUsd: options.maxBudgetUsd,
+    askBudgetUsd: options.askBudgetUsd,
     messages: [],
     prefix: undefined,
     pending: [],

@@ -137,6 +137,11 @@ export type OpenOptions = {
   readonly maxSteps?: number;
   /** No model is called any more once the session, with what it cost before a resume, has cost so much; nor one whose price is not known. */
   readonly maxBudgetUsd?: number;
+  /**
+   * Once the session, with what it cost before a resume, has cost so much, the person is asked before a model is called; a yes lets it
+   * cost as much again until the next question, a no ends the turn. Where nobody can answer the turn fails. Models without a price count for nothing.
+   */
+  readonly askBudgetUsd?: number;
 };
 
 export type Runtime = {
@@ -187,10 +192,13 @@ export type Session = {
   /** Since the last clear, without turns that the model refused. */
   readonly messages: readonly Message[];
   readonly model: string;
+  readonly effort: Effort | undefined;
   readonly permissionMode: string;
   readonly busy: boolean;
   /** So far, also before a resume. */
   readonly cost: Cost;
+  /** Of files, as tools have changed them so far, also before a resume. */
+  readonly lines: { readonly added: number; readonly removed: number };
   /** What was wrong with a log that was resumed, and how it was mended; or why nothing is kept. */
   readonly notices: readonly string[];
   /** Typed before the process ended and never part of a turn; for the person to send again or forget. */
@@ -209,6 +217,7 @@ export type Session = {
   /** Resolves when no turn runs and no input waits. */
   idle(): Promise<void>;
   setModel(model: string): void;
+  setEffort(effort: Effort): void;
   setPermissionMode(mode: string): void;
   /** Aborts what runs, and closes the log. */
   dispose(): Promise<void>;

@@ -53,9 +53,8 @@ describe("cost", () => {
       asked("big"),
       retry,
       replied({ input: 7, output: 3 }),
-      asked("big"), // of the same turn, which stays with the model that it fell back to
-      replied({ input: 1, output: 1 }),
-      { ...asked("big"), turn: "next" },
+      asked("big"),
+      { ...at, type: "model.billed", provider: "q", model: "small/other", usage: { input: 1, output: 1 } } as RuntimeEvent,
       replied({ input: 0, output: 0 }),
     ];
     for (const event of events) meter.take(event);
@@ -63,6 +62,7 @@ describe("cost", () => {
       usd: 4 + 20 + 0.000002,
       unpriced: ["q/small/other"],
       apiMs: 0,
+      breaks: [],
       models: [
         { provider: "p", model: "big", calls: 3, usd: 24.000002, usage: { input: 1e6, output: 1e6, cacheRead: 10, cacheWrite: 0 } },
         { provider: "q", model: "small/other", calls: 2, usage: { input: 8, output: 4, cacheRead: 0, cacheWrite: 0 } },

@@ -39,6 +39,26 @@ describe("resuming", () => {
     expect(linesOf(second.host).filter((l) => l.type === "session")).toHaveLength(1);
   });
 
+  it("remembers how much the model thinks, as it began and as it was changed", async () => {
+    const one = scripted([says("1"), says("2")]);
+    const first = await start([one.candidate], { effort: "high" });
+    const session = await first.runtime.open();
+    await session.submit("hi");
+    await session.submit("more");
+    await first.runtime.dispose();
+    expect(linesOf(first.host).filter((l) => l.type === "session.changed")).toMatchObject([{ change: { effort: "high" } }]);
+    const two = scripted([says("3"), says("4")]);
+    const second = await start([two.candidate], { host: first.host, effort: "low" });
+    const resumed = await second.runtime.open({ resume: "latest" });
+    await resumed.submit("and?");
+    resumed.setEffort("max");
+    await resumed.submit("now?");
+    expect([...one.requests, ...two.requests].map((r) => r.effort)).toEqual(["high", "high", "high", "max"]);
+    await second.runtime.dispose();
+    const third = await start([scripted([]).candidate], { host: first.host });
+    expect((await third.runtime.open({ resume: "latest" })).effort).toBe("max");
+  });
+
   it("changes nothing on disk by looking", async () => {
     const one = scripted([says("done")]);
     const { runtime, host } = await start([one.candidate]);

@@ -66,6 +66,7 @@ const Stage = z.object({
   ms,
   changes: z.array(Sized),
   note: text.optional(),
+  lines: z.object({ added: z.number(), removed: z.number() }).optional(),
   fault: Fault.optional(),
 });
 const Ask = z.discriminatedUnion("kind", [
@@ -123,7 +124,8 @@ const Line = z.discriminatedUnion("type", [
   event("model.retry", { cause: text, attempt: z.number(), of: z.number(), waitMs: ms, message: text, model: text.optional() }),
   event("message.voided", { id: text, why: text }),
   event("message.added", { message: Message }),
-  event("prefix.broken", { cause: text, tokens: z.number() }),
+  event("model.billed", { provider: text, model: text, usage: Usage }),
+  event("prefix.broken", { cause: text, tokens: z.number(), usd: z.number().optional() }),
   event("history.dropped", { ids: z.array(text), why: text }),
   event("tool.decided", { decision: Decision }),
   event("tool.started", { call: CallPart }),

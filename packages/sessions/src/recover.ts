@@ -15,14 +15,24 @@ export type Recovered = {
   readonly effort: Effort | undefined;
   readonly permissionMode: string | undefined;
   readonly pending: readonly Input[];
-  /** The events that tell what the session has cost so far, also before a clear. */
+  /** The events that tell what the session has cost and how many lines it has changed so far, also before a clear. */
   readonly spent: readonly RuntimeEvent[];
   readonly notices: readonly string[];
   readonly append: readonly LogLine[];
 };
 
-const COSTS: readonly EventType[] = ["model.requested", "model.retry", "model.replied"];
-const isCost = (e: RuntimeEvent): boolean => COSTS.includes(e.type) || (e.type === "stage.ran" && e.record.point === "providers");
+/** While a person is asked, nobody waits for a model. */
+const COSTS: readonly EventType[] = [
+  "model.requested",
+  "model.retry",
+  "model.replied",
+  "model.billed",
+  "prefix.broken",
+  "ask.opened",
+  "ask.closed",
+];
+const isCost = (e: RuntimeEvent): boolean =>
+  COSTS.includes(e.type) || (e.type === "stage.ran" && (e.record.point === "providers" || e.record.lines !== undefined));
 
 export function recover(contents: LogContents): Recovered {
   let history: Message[] = [];

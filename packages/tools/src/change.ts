@@ -55,8 +55,10 @@ export async function changing(
   });
 }
 
-/** Writes and checks that all of it arrived. From here on the session knows the new content. */
-export async function put(target: Target, text: string, ctx: ToolContext, files: FileState): Promise<void> {
+type Lines = NonNullable<ToolOutput["lines"]>;
+
+/** Writes and checks that all of it arrived; returns how many lines came and went. From here on the session knows the new content. */
+export async function put(target: Target, text: string, ctx: ToolContext, files: FileState): Promise<Lines> {
   const bytes = encode(text, target.bom);
   await target.fs.writeFile(target.path, bytes);
   const realpath = await target.fs.realpath(target.path);
@@ -66,6 +68,21 @@ export async function put(target: Target, text: string, ctx: ToolContext, files:
     throw Object.assign(new Error(`${size ?? 0} of ${bytes.length} bytes were written; read the file before you go on`), { code: "EIO" });
   }
   files.saw(ctx.session.id, realpath, bytes, { at: ctx.now(), by: "write", text });
+  return countLines(target.text ?? "", text);
+}
+
+/** A line that is there before and after, wherever, neither came nor went. */
+function countLines(before: string, after: string): Lines {
+  const { removed, added } = changedLines(before, after);
+  const left = new Map<string, number>();
+  for (const line of removed) left.set(line, (left.get(line) ?? 0) + 1);
+  let kept = 0;
+  for (const line of added) {
+    const n = left.get(line) ?? 0;
+    if (n > 0) kept++;
+    left.set(line, n - 1);
+  }
+  return { added: added.length - kept, removed: removed.length - kept };
 }
 
 function changedText(name: string, before: string | undefined, now: string): string {

@@ -116,6 +116,7 @@ describe("Edit, which files", () => {
     expect(await kit.call("Edit", { file_path: "new/a", old_string: "", new_string: "x\n" })).toEqual({
       text: "Created new/a (1 line).",
       isError: false,
+      lines: { added: 1, removed: 0 },
     });
     expect((await kit.call("Edit", { file_path: "empty", old_string: "", new_string: "y\n" })).text).toBe("Filled empty (1 line).");
     expect((await kit.call("Edit", { file_path: "full", old_string: "", new_string: "z\n" })).isError).toBe(true);

@@ -50,7 +50,7 @@ describe("a session in a terminal", () => {
       /From the[\s\S]*\n\(The reply was cut off\. What is above of it is void\.\)\nretry 1 of 10 in 0\.\d s \(network\): [\s\S]*ended before[\s\S]*: all of it\.\n/,
     );
     t.type("/cost\r");
-    await t.shows(/^anthropic\/claude-sonnet-5-5 +1 /m);
+    await t.shows(/^anthropic\/claude-sonnet-5-5 +2 /m);
     t.type("\x04");
     expect(await t.ended).toBe(0);
     expect(t.text()).toMatch(/^cost (\$\d\.\d{4}|not known) · \d+\.\d s of waiting for models · \d+\.\d s in all$/m);

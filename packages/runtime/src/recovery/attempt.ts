@@ -14,6 +14,7 @@ export class Attempt {
   readonly #calls: CallChunk[] = [];
   #next: number;
   #shown = false;
+  #told = false;
   usage: Usage | undefined;
   stop: StopChunk | undefined;
 
@@ -35,6 +36,10 @@ export class Attempt {
   /** Whether there is text or a call in it, complete or not. */
   get hasOutput(): boolean {
     return this.hasCalls || this.#said.size > 0;
+  }
+  /** What it has cost and no stop chunk has told of. */
+  get untold(): Usage | undefined {
+    return this.#told ? undefined : this.usage;
   }
   /** The first number for the parts of the next try. */
   get next(): number {
@@ -72,6 +77,11 @@ export class Attempt {
     if (chunk.type === "text" && typeof chunk.text === "string" && chunk.text.trim() !== "") this.#said.add(chunk.part);
     if (chunk.type !== "call") return chunk;
     return void this.#calls.push(chunk);
+  }
+  /** The stop chunk that is passed on: what the reply has cost goes with it. */
+  ends(stop: StopChunk): StopChunk {
+    this.#told = true;
+    return { ...stop, ...(this.usage ? { usage: this.usage } : {}) };
   }
   #forget(): void {
     this.#ended.clear();

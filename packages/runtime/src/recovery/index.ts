@@ -1,11 +1,11 @@
 /** Puts recovery around every provider of a registry. The kernel knows nothing of it. */
-import { type Entry, ModelError, POINT_IDS, type Provider, Registry } from "@heddle/kernel";
+import { type CallContext, type Entry, type ModelChunk, ModelError, POINT_IDS, type Provider, Registry, type Usage } from "@heddle/kernel";
 import { targetIn } from "../session/catalog.ts";
 import type { PrefixBreak } from "../session/prefix-watch.ts";
 import type { Images, Timers } from "../types.ts";
 import { Budget } from "./budget.ts";
 import { contextOf } from "./context.ts";
-import { Recovery } from "./provider.ts";
+import { PING_MS, Recovery } from "./provider.ts";
 import { type RecoveryOptions, type RecoverySettings, settingsOf } from "./settings.ts";
 import { SessionMemory, type Target, TurnMemory } from "./turn.ts";
 
@@ -21,12 +21,14 @@ export type Recovered = {
 /** What the wrapper asks and tells of a session. */
 export type Sessions = {
   broke(session: string, it: PrefixBreak): void;
-  /** Why the session may not call a model any more. */
-  spent(session: string): string | undefined;
+  /** Why the session may not call a model any more. A promise while the person is asked; it rejects when the signal fires. */
+  spent(session: string, signal: AbortSignal): Promise<string | undefined> | string | undefined;
+  /** A call of the session was paid for and brought no reply. */
+  billed(ctx: Pick<CallContext, "session" | "turn">, by: { readonly provider: string; readonly model: string }, usage: Usage): void;
   /** Images cannot be made smaller; said once. */
   unfit(session: string, why: string): void;
 };
-const NOBODY: Sessions = { broke() {}, spent: () => undefined, unfit() {} };
+const NOBODY: Sessions = { broke() {}, spent: () => undefined, billed() {}, unfit() {} };
 
 export type Means = { readonly timers: Timers; readonly images?: Images | undefined };
 
@@ -50,17 +52,20 @@ export function withRecovery(registry: Registry, means: Means, options?: Recover
     const provider: Provider = {
       name: it.name,
       ...(aliases ? { aliases } : {}),
-      stream(request, ctx) {
+      async *stream(request, ctx) {
         const memory = memoryOf(ctx.session.id);
+        const said = of.spent(ctx.session.id, ctx.signal);
+        const spent = said instanceof Promise ? yield* alive(said, timers) : said;
+        if (spent !== undefined) throw new ModelError(spent, { kind: "billing" });
+        if (ctx.signal.aborted) return;
         const broke = memory.watch.see(request);
         if (broke) of.broke(ctx.session.id, broke);
-        const spent = of.spent(ctx.session.id);
-        if (spent !== undefined) throw new ModelError(spent, { kind: "billing" });
         const turn = memory.turn(ctx.turn.id, () => {
           const budget = new Budget(settings, ctx.session.headless, () => timers.random());
           return new TurnMemory(budget, fallbacksOf(registry, entry, settings));
         });
-        return new Recovery({ settings, timers, memory, turn }, entry, request, ctx).stream();
+        const billed = (by: Target, usage: Usage): void => of.billed(ctx, { provider: by.entry.name, model: by.model }, usage);
+        yield* new Recovery({ settings, timers, memory, turn, billed }, entry, request, ctx).stream();
       },
       ...(it.encode ? { encode: (request) => it.encode!(request) } : {}),
       ...(it.window ? { window: (model) => it.window!(model) } : {}),
@@ -70,6 +75,18 @@ export function withRecovery(registry: Registry, means: Means, options?: Recover
     return Object.freeze({ ...entry, capabilities, it: provider });
   };
   return { registry: new Wrapped(registry, new Map(providers.map((e) => [e, wrap(e)]))), forget: (id) => void sessions.delete(id) };
+}
+
+/** The kernel counts the deadline of a provider from its last chunk, and a person may think for longer. */
+async function* alive<T>(work: Promise<T>, timers: Timers): AsyncGenerator<ModelChunk, T> {
+  const over = new AbortController();
+  const end = (): void => over.abort();
+  work.then(end, end);
+  while (!over.signal.aborted) {
+    await timers.sleep(PING_MS, over.signal);
+    if (!over.signal.aborted) yield { type: "ping" };
+  }
+  return work;
 }
 
 function fallbacksOf(registry: Registry, usual: Entry<"providers">, { fallbackModels }: RecoverySettings): Target[] {

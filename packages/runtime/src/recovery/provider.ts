@@ -1,5 +1,5 @@
 /** A provider that does not give up at the first failure: what `stream` of the wrapped ones becomes. */
-import { type CallContext, type Entry, type ModelChunk, ModelError, type ModelFault, type ModelRequest } from "@heddle/kernel";
+import { type CallContext, type Entry, type ModelChunk, ModelError, type ModelFault, type ModelRequest, type Usage } from "@heddle/kernel";
 import { prompts } from "../prompts.generated.ts";
 import type { Timers } from "../types.ts";
 import { Attempt, type CallChunk, type StopChunk } from "./attempt.ts";
@@ -15,6 +15,8 @@ export type Recovering = {
   readonly timers: Timers;
   readonly memory: SessionMemory;
   readonly turn: TurnMemory;
+  /** Told of tries that were paid for and brought no reply. */
+  readonly billed: (by: Target, usage: Usage) => void;
 };
 
 /** Tokens. */
@@ -30,7 +32,7 @@ const OVERLOADS = 3;
 /** Until a reply that is asked for whole, which shows no sign of life before its end. */
 const WHOLE_MS = 300_000;
 /** The kernel counts the deadline of a provider from its last chunk, so a wait shows that it goes on. */
-const PING_MS = 30_000;
+export const PING_MS = 30_000;
 
 const CUT_OFF = "The reply was cut off.";
 
@@ -62,7 +64,6 @@ export class Recovery {
   async *stream(): AsyncGenerator<ModelChunk> {
     const { turn } = this.#o;
     const { signal } = this.#ctx;
-    const { memory } = this.#o;
     const { debt, tooLong, unreadable } = turn;
     turn.debt = undefined;
     await this.#fit();
@@ -77,17 +78,26 @@ export class Recovery {
     if (debt) yield* this.#wait(debt.fault, debt.message, debt);
     for (let base = 0; !signal.aborted; ) {
       const attempt = new Attempt(base);
-      let failure: { readonly error: unknown } | undefined;
+      const again = yield* this.#attempt(attempt);
+      if (!again) return;
+      base = attempt.next;
+    }
+  }
+  /** Returns true to ask again. Whatever ends it, what it has cost is told. */
+  async *#attempt(attempt: Attempt): AsyncGenerator<ModelChunk, boolean> {
+    const by = this.#target;
+    let failure: { readonly error: unknown } | undefined;
+    try {
       try {
         yield* this.#try(attempt);
       } catch (error) {
         failure = { error };
       }
-      if (attempt.usage) memory.cached.note(this.#target.model, attempt.usage, this.#ctx.now());
-      if (signal.aborted) return;
-      base = attempt.next;
-      const again = failure ? yield* this.#failed(attempt, failure.error) : yield* this.#ended(attempt, attempt.stop!);
-      if (!again) return;
+      if (attempt.usage) this.#o.memory.cached.note(by.model, attempt.usage, this.#ctx.now());
+      if (this.#ctx.signal.aborted) return false;
+      return failure ? yield* this.#failed(attempt, failure.error) : yield* this.#ended(attempt, attempt.stop!);
+    } finally {
+      if (attempt.untold) this.#o.billed(by, attempt.untold);
     }
   }
 
@@ -122,9 +132,8 @@ export class Recovery {
       signal,
       end: (why) => own.abort(why),
     });
-    const stranger = entry.name !== this.#first.entry.name;
     for await (const chunk of chunks) {
-      const passed = attempt.take(stranger && chunk?.type === "reasoning" ? unsigned(chunk) : chunk);
+      const passed = attempt.take(chunk);
       if (passed) yield passed;
       if (attempt.stop) return;
     }
@@ -167,7 +176,7 @@ export class Recovery {
     if (attempt.stands) {
       turn.debt = { ...plan, fault, message };
       yield* attempt.complete();
-      yield { type: "stop", stop: "aborted", ...usageOf(attempt), reminder: prompts["cut-off"] };
+      yield attempt.ends({ type: "stop", stop: "aborted", reminder: prompts["cut-off"] });
       return false;
     }
     if (attempt.shown) yield { type: "void", why: CUT_OFF };
@@ -189,7 +198,7 @@ export class Recovery {
     const isAll = calls.length > 0 && unread.length === calls.length;
     turn.unreadable = isAll ? { times: (turn.unreadable?.times ?? 0) + 1, last: lastOf(unread) } : undefined;
     yield* calls;
-    yield { ...stop, ...this.#reminder(attempt, stop) };
+    yield attempt.ends({ ...stop, ...this.#reminder(attempt, stop) });
     return false;
   }
   /** What the model is told to go on with; nothing when the reply is the last word. */
@@ -221,7 +230,7 @@ export class Recovery {
       yield { ...retry({ kind: "invalid" }, why, plan), cause: "refusal", model: nameOf(next) };
       return true;
     }
-    yield { ...stop, ...(first ? { reminder: prompts.refused } : {}) };
+    yield attempt.ends({ ...stop, ...(first ? { reminder: prompts.refused } : {}) });
     return false;
   }
 
@@ -251,16 +260,10 @@ const lastOf = (unread: readonly CallChunk[]): string =>
     .map((c) => `${c.tool}: ${c.malformed}`)
     .join();
 const nameOf = ({ entry, model }: Target): string => `${entry.name}/${model}`;
-const usageOf = ({ usage }: Attempt) => (usage ? { usage } : {});
 
 /** An `error` event of a stream that had begun: an answer that failed as a whole has a status. */
 const isInStream = ({ kind, status }: ModelFault): boolean =>
   status === undefined && (kind === "overloaded" || kind === "protocol" || kind === "server" || kind === "rate-limit");
-
-/** What only its own provider can read would go back to another one. */
-function unsigned({ opaque: _, ...chunk }: Extract<ModelChunk, { type: "reasoning" }>): ModelChunk {
-  return chunk;
-}
 
 /** Known by its name, so that a provider with its own copy of the kernel works too. An error is foreign, and its getters may throw. */
 function faultOf(error: unknown): ModelFault | undefined {

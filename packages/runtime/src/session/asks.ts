@@ -1,5 +1,5 @@
 /** Questions to the person that are open, and the answers that close them. */
-import type { Answer, Ask } from "@heddle/kernel";
+import type { Answer, Ask, EventBody } from "@heddle/kernel";
 
 /** The answer where nobody can be asked: the model reads it for a call, a plugin for a question of its own. */
 export const nobody = (ask: Ask): Answer => ({
@@ -10,9 +10,29 @@ export const nobody = (ask: Ask): Answer => ({
 export class Asks {
   readonly #open = new Map<string, (answer: Answer) => void>();
   readonly #end = new AbortController();
+  readonly #headless: boolean;
+  readonly #emit: (event: EventBody) => void;
 
+  constructor(headless: boolean, emit: (event: EventBody) => void) {
+    this.#headless = headless;
+    this.#emit = emit;
+  }
   /** Rejects when the signal fires, and at once when it has fired before; also at the end of the session. */
-  ask(ask: Ask, turn: AbortSignal): Promise<Answer> {
+  async ask(ask: Ask, signal: AbortSignal): Promise<Answer> {
+    return this.#headless ? nobody(ask) : this.#wait(ask, signal);
+  }
+  /** The same for a question that nobody else tells of. */
+  async pose(ask: Ask, signal: AbortSignal): Promise<Answer> {
+    let answer: Answer = { kind: "deny", reason: "the turn was aborted" };
+    this.#emit({ type: "ask.opened", ask });
+    try {
+      answer = await this.ask(ask, signal);
+      return answer;
+    } finally {
+      this.#emit({ type: "ask.closed", id: ask.id, answer });
+    }
+  }
+  #wait(ask: Ask, turn: AbortSignal): Promise<Answer> {
     const signal = AbortSignal.any([turn, this.#end.signal]);
     return new Promise((resolve, reject) => {
       const aborted = (): void => {

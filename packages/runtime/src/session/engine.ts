@@ -1,21 +1,18 @@
 /** A session: takes inputs one turn at a time, drives the kernel's loop, writes the log before anyone sees an event. */
 import {
   type Answer,
-  type Ask,
   Breaker,
   type Effort,
   type EventBody,
   type Input,
   type Message,
-  type PluginId,
-  type Prefix,
   type Registry,
   type RuntimeEvent,
   runTurn,
-  type SessionChange,
   type SessionPort,
   type SystemMessage,
   type TurnEnv,
+  type Usage,
   type Watch,
 } from "@heddle/kernel";
 import { isKept, type LogLine, mend, type SessionLog } from "@heddle/sessions";
@@ -23,34 +20,19 @@ import { textOfError } from "../plugins/problem.ts";
 import { type Host, type Session, SessionError, type TurnResult } from "../types.ts";
 import { Asks, nobody } from "./asks.ts";
 import type { Catalog } from "./catalog.ts";
-import { type Cost, CostMeter } from "./cost.ts";
+import { type Cost, RUNTIME } from "./cost.ts";
 import type { DebugLog } from "./debug-log.ts";
 import { dryRun } from "./dry.ts";
 import { Fanout, type Listener } from "./fanout.ts";
 import { Inputs, inputOf, type Waiting } from "./inputs.ts";
+import { PluginStates } from "./plugin-states.ts";
 import type { PrefixBreak } from "./prefix-watch.ts";
+import { Spending } from "./spending.ts";
+import type { SessionStart } from "./start.ts";
+import { SessionState } from "./state.ts";
 import { Tally } from "./tally.ts";
 import { windowOf } from "./window.ts";
 
-/** What a session starts with: from the options of the runtime, or from a log that is resumed. */
-export type SessionStart = {
-  readonly id: string;
-  readonly cwd: string;
-  readonly directories: readonly string[];
-  readonly provider: string;
-  readonly model: string;
-  readonly effort: Effort | undefined;
-  readonly permissionMode: string;
-  readonly headless: boolean;
-  readonly maxSteps: number | undefined;
-  readonly maxBudgetUsd: number | undefined;
-  readonly messages: readonly Message[];
-  readonly prefix: Prefix | undefined;
-  readonly pending: readonly Input[];
-  readonly notices: readonly string[];
-  /** What a resumed session has cost before. */
-  readonly spent: readonly RuntimeEvent[];
-};
 export type SessionDeps = {
   readonly host: Host;
   readonly registry: Registry;
@@ -73,6 +55,8 @@ type Running = {
   readonly from: Waiting;
   readonly behind: number;
   step: number;
+  /** Who answers for the rest of the turn, once the model that was asked for does not. */
+  fallback?: string;
 };
 
 export class Engine implements Session {
@@ -82,25 +66,22 @@ export class Engine implements Session {
   readonly #deps: SessionDeps;
   readonly #log: SessionLog | null;
   readonly #inputs: Inputs;
-  readonly #asks = new Asks();
+  readonly #asks: Asks;
   readonly #fanout: Fanout;
   readonly #breaker = new Breaker();
   readonly #sizes = new WeakMap<object, number>();
-  readonly #meter: CostMeter;
-  readonly #states = new Map<PluginId, Map<string, unknown>>();
+  readonly #spending: Spending;
+  readonly #state: SessionState;
+  readonly #states = new PluginStates();
   readonly #notices: string[];
   readonly #onIdle: (() => void)[] = [];
   readonly #dryRuns = new AbortController();
-  #history: Message[];
-  #prefix: Prefix | undefined;
-  #model: string;
-  #effort: Effort | undefined;
-  #permissionMode: string;
   #running: Running | undefined;
   #ended: Promise<unknown> = Promise.resolve();
   #disposed: Promise<void> | undefined;
   #unsaid: string | undefined;
   #told = 0;
+  #toldEffort: Effort | undefined;
   /** The id of an input that a turn has submitted and that has not begun yet. */
   #byItself: string | undefined;
   #inARow = 0;
@@ -110,17 +91,24 @@ export class Engine implements Session {
     this.pendingInputs = start.pending;
     this.#start = start;
     this.#deps = deps;
-    this.#history = [...start.messages];
-    this.#prefix = start.prefix;
-    this.#model = deps.catalog.named(start.model);
-    this.#effort = start.effort;
-    this.#permissionMode = start.permissionMode;
+    this.#state = new SessionState(start, (model) => deps.catalog.named(model));
+    this.#asks = new Asks(start.headless, (body) => this.#emit(body));
+    this.#spending = new Spending(start, (provider, model) => deps.catalog.info({ provider, model }), {
+      ask: async (text, choices, signal) => {
+        const answer = await this.#asks.pose({ kind: "question", id: deps.host.id("ask"), from: RUNTIME, text, choices }, signal);
+        return start.headless ? undefined : answer;
+      },
+      stop: (why) => this.abort(why),
+    });
+    this.#toldEffort = start.toldEffort;
     this.#notices = [...start.notices];
     this.#log = deps.openLog((message) => {
       this.#unsaid = message;
     });
-    this.#meter = new CostMeter((provider, model) => deps.catalog.info({ provider, model }));
-    for (const event of start.spent) this.#meter.take(event);
+    for (const event of start.spent) {
+      this.#spending.take(event);
+      this.#state.take(event);
+    }
     this.#inputs = new Inputs((line) => this.#write(line), deps.host.now);
     this.#fanout = new Fanout((error) => {
       const message = `a subscriber of the session threw: ${textOfError(error)}; its events go on`;
@@ -133,30 +121,35 @@ export class Engine implements Session {
     return this.#log?.path ?? null;
   }
   get messages(): readonly Message[] {
-    return [...this.#history];
+    return this.#state.messages;
   }
   get model(): string {
-    return this.#model;
+    return this.#state.model;
+  }
+  get effort(): Effort | undefined {
+    return this.#state.effort;
   }
   get permissionMode(): string {
-    return this.#permissionMode;
+    return this.#state.permissionMode;
+  }
+  get lines(): Session["lines"] {
+    return this.#state.lines;
   }
   get cost(): Cost {
-    return this.#meter.cost;
+    return this.#spending.cost;
   }
-  /** Why no model may be called any more. */
-  spent(): string | undefined {
-    const { maxBudgetUsd: most } = this.#start;
-    if (most === undefined) return undefined;
-    const { usd, unpriced } = this.#meter.cost;
-    if (unpriced.length > 0)
-      return `The budget cannot be kept, because the price of ${unpriced.join(", ")} is not known. Leave the budget out, or choose another model.`;
-    if (usd < most) return undefined;
-    return `The budget of $${most} is spent: the session has cost $${usd.toFixed(4)}. Raise it to go on.`;
+  /** Why no model may be called now. May ask the person. */
+  spent(signal: AbortSignal): ReturnType<Spending["refusal"]> {
+    return this.#spending.refusal(signal);
   }
   /** From the watch of the request: it is paid for anew. */
   prefixBroke({ cause, tokens }: PrefixBreak): void {
-    this.#emit({ type: "prefix.broken", cause, tokens });
+    const usd = this.#spending.breakPrice(tokens);
+    this.#emit({ type: "prefix.broken", cause, tokens, ...(usd === undefined ? {} : { usd }) });
+  }
+  /** A call was paid for and brought no reply. Its turn may be over. */
+  billed({ id: turn, step }: { readonly id: string; readonly step: number }, by: { provider: string; model: string }, usage: Usage): void {
+    this.#record({ type: "model.billed", ...by, usage, at: this.#deps.host.now(), turn, step });
   }
   imagesUnfit(why: string): void {
     this.#say("images-unfit", `Images that servers do not take are sent as they are, and may be left out or refused: ${why}.`);
@@ -196,22 +189,25 @@ export class Engine implements Session {
     return this.busy ? new Promise((resolve) => this.#onIdle.push(resolve)) : Promise.resolve();
   }
   dry(input: Input | string): ReturnType<Session["dry"]> {
-    const states = new Map([...this.#states].map(([plugin, state]) => [plugin, new Map(state)]));
+    const states = this.#states.copy();
     const env: TurnEnv = {
       ...this.#env(),
       breaker: new Breaker(),
       asker: async (ask) => nobody(ask),
-      stateOf: (plugin) => stateOf(states, plugin),
+      stateOf: (plugin) => states.of(plugin),
     };
     // while a turn runs, the calls of its last step have no results yet
-    const history = mend(this.#history).messages;
-    return dryRun(env, { input: inputOf(input), history, prefix: this.#prefix, signal: this.#dryRuns.signal });
+    const history = mend(this.#state.messages).messages;
+    return dryRun(env, { input: inputOf(input), history, prefix: this.#state.prefix, signal: this.#dryRuns.signal });
   }
   setModel(model: string): void {
-    if (this.#deps.catalog.named(model) !== this.#model) this.#emit({ type: "session.changed", change: { model } });
+    if (this.#deps.catalog.named(model) !== this.model) this.#emit({ type: "session.changed", change: { model } });
+  }
+  setEffort(effort: Effort): void {
+    if (effort !== this.effort) this.#emit({ type: "session.changed", change: { effort } });
   }
   setPermissionMode(permissionMode: string): void {
-    if (permissionMode !== this.#permissionMode) this.#emit({ type: "session.changed", change: { permissionMode } });
+    if (permissionMode !== this.permissionMode) this.#emit({ type: "session.changed", change: { permissionMode } });
   }
   dispose(): Promise<void> {
     this.#disposed ??= this.#close();
@@ -234,7 +230,7 @@ export class Engine implements Session {
   #begin(from: Waiting): void {
     this.#inARow = from.id === this.#byItself ? this.#inARow + 1 : 0;
     this.#byItself = undefined;
-    const behind = this.#history.length;
+    const behind = this.#state.messages.length;
     const turn: Running = { id: this.#deps.host.id("turn"), controller: new AbortController(), tally: new Tally(), from, behind, step: 0 };
     this.#running = turn;
     this.#ended = this.#run(turn).then((result) => {
@@ -248,15 +244,17 @@ export class Engine implements Session {
     const started = now();
     try {
       const { maxSteps } = this.#start;
-      const env = this.#env();
+      const { prefix, effort } = this.#state;
+      const env = this.#env(turn);
       this.#tellFaults();
+      if (effort && effort !== this.#toldEffort) this.#emit({ type: "session.changed", change: { effort } }); // a resume must find it in the log
       const events = runTurn(env, {
         turn: turn.id,
         input: turn.from.input,
-        history: this.#history.slice(),
+        history: this.#state.messages,
         signal: turn.controller.signal,
         steering: () => this.#inputs.drain(),
-        ...(this.#prefix ? { prefix: this.#prefix } : {}),
+        ...(prefix ? { prefix } : {}),
         ...(maxSteps === undefined ? {} : { limits: { steps: maxSteps } }),
       });
       while (!(await events.next()).done);
@@ -265,7 +263,7 @@ export class Engine implements Session {
       const message = `kernel bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
       const fault = { code: "kernel-bug" as const, message };
       this.#emit({ type: "fault", fault });
-      for (const result of mend(this.#history).closing) this.#emit({ type: "message.added", message: result });
+      for (const result of mend(this.#state.messages).closing) this.#emit({ type: "message.added", message: result });
       this.#emit({ type: "turn.ended", outcome: { kind: "failed", fault }, steps: turn.step });
     }
     return turn.tally.result(turn.id, now() - started);
@@ -302,52 +300,32 @@ export class Engine implements Session {
     else for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
-  #env(): TurnEnv {
+  #env(turn?: Running): TurnEnv {
     const { host, registry, catalog, watch, debug } = this.#deps;
-    const session = this.#start;
-    const self = this;
-    const target = (model = this.#model) => catalog.target(session.provider, model);
-    const port: SessionPort = { window: () => windowOf(catalog, target(), this.#prefix, this.#history), cost: () => this.#meter.cost };
+    const state = this.#state;
+    const target = (model = state.model) => catalog.target(this.#start.provider, turn?.fallback ?? model);
+    const port: SessionPort = { window: () => windowOf(catalog, target(), state.prefix, state.messages), cost: () => this.cost };
     return {
       registry,
       breaker: this.#breaker,
       now: host.now,
       id: (kind) => host.id(kind),
-      asker: (ask, signal) => this.#ask(ask, signal),
+      asker: (ask, signal) => this.#asks.ask(ask, signal),
       record: (event) => this.#record(event),
       log: (plugin, text) => debug.write(plugin, text),
-      session: {
-        id: this.id,
-        cwd: session.cwd,
-        directories: session.directories,
-        provider: session.provider,
-        headless: session.headless,
-        list: (point) => catalog.list(point),
-        get model() {
-          return self.#model;
-        },
-        get permissionMode() {
-          return self.#permissionMode;
-        },
-        get effort() {
-          return self.#effort as Effort;
-        },
-      },
+      session: state.view(this.#start, (point) => catalog.list(point)),
       capabilities: new Map<string, unknown>([
         ["fs", host.fs],
         ["process", host.processes],
         ["session", port],
       ]),
-      stateOf: (plugin) => stateOf(this.#states, plugin),
+      stateOf: (plugin) => this.#states.of(plugin),
       sizes: this.#sizes,
       target,
       window: () => catalog.window(target()),
       tools: catalog.tools,
       ...(watch ? { watch } : {}),
     };
-  }
-  #ask(ask: Ask, signal: AbortSignal): Promise<Answer> {
-    return this.#start.headless ? Promise.resolve(nobody(ask)) : this.#asks.ask(ask, signal);
   }
 
   /** An event of the runtime itself, in the running turn or between turns. */
@@ -367,28 +345,19 @@ export class Engine implements Session {
     if (turn) {
       turn.step = event.step;
       turn.tally.take(event);
+      if (event.type === "model.retry" && event.model !== undefined) turn.fallback = event.model;
     }
-    this.#meter.take(event);
-    if (event.type === "message.added") this.#history.push(event.message);
-    else if (event.type === "history.dropped") this.#history = this.#history.filter((m) => !event.ids.includes(m.id));
-    else if (event.type === "prefix.built") this.#prefix = event.prefix;
-    else if (event.type === "session.changed") this.#change(event.change);
-    else if (event.type === "turn.phase" && event.from === "context" && event.to === "sampling") this.#inputs.arrived();
+    this.#spending.take(event);
+    this.#state.take(event);
+    if (event.type === "session.changed") this.#toldEffort = event.change.effort ?? this.#toldEffort;
+    if (event.type === "turn.phase" && event.from === "context" && event.to === "sampling") this.#inputs.arrived();
     this.#fanout.push(event);
     this.#sayLost();
   }
   /** What was refused once would be refused with every later request too. */
   #dropTurn(turn: Running): void {
-    const ids = this.#history.slice(turn.behind).flatMap((m) => (m.role === "system" ? [] : [m.id]));
+    const ids = this.#state.messages.slice(turn.behind).flatMap((m) => (m.role === "system" ? [] : [m.id]));
     if (ids.length > 0) this.#emit({ type: "history.dropped", ids, why: "the model refused this turn" });
-  }
-  #change(change: SessionChange): void {
-    if (change.model !== undefined) this.#model = this.#deps.catalog.named(change.model);
-    this.#effort = change.effort ?? this.#effort;
-    this.#permissionMode = change.permissionMode ?? this.#permissionMode;
-    if (!change.clear) return;
-    this.#history = [];
-    this.#prefix = undefined;
   }
   #write(...lines: readonly LogLine[]): void {
     this.#log?.append(...lines);
@@ -406,7 +375,7 @@ export class Engine implements Session {
     const message: SystemMessage = {
       role: "system",
       id: host.id("system"),
-      parentId: this.#history.at(-1)?.id ?? null,
+      parentId: this.#state.messages.at(-1)?.id ?? null,
       at: host.now(),
       origin: { by: "kernel" },
       subtype,
@@ -415,12 +384,4 @@ export class Engine implements Session {
     };
     this.#emit({ type: "message.added", message });
   }
-}
-
-function stateOf(states: Map<PluginId, Map<string, unknown>>, plugin: PluginId): Map<string, unknown> {
-  const known = states.get(plugin);
-  if (known) return known;
-  const made = new Map<string, unknown>();
-  states.set(plugin, made);
-  return made;
 }

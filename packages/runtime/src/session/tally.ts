@@ -25,7 +25,7 @@ export class Tally {
       this.#messages.push(event.message);
       if (event.message.role === "assistant") for (const call of callsOf(event.message)) this.#inputs.set(call.callId, call.input);
     } else if (event.type === "model.requested") this.#calls++;
-    else if (event.type === "model.replied" && event.usage) this.#usage = sum(this.#usage, event.usage);
+    else if ((event.type === "model.replied" || event.type === "model.billed") && event.usage) this.#usage = sum(this.#usage, event.usage);
     else if (event.type === "stage.ran" && event.record.point === "providers") this.#apiMs += event.record.ms;
     else if (event.type === "tool.decided" && event.decision.say === "deny") {
       const { tool, callId } = event.decision;

@@ -46,8 +46,8 @@ async function edit(i: Input, ctx: ToolContext, services: ChangeServices): Promi
       );
     const replaced = replace(text, i);
     if (typeof replaced === "string") return failed(`${name} was not changed. ${replaced}`);
-    await put(target, replaced.after, ctx, services.files);
-    return { content: report(name, text, replaced) };
+    const lines = await put(target, replaced.after, ctx, services.files);
+    return { content: report(name, text, replaced), lines };
   });
 }
 
@@ -55,8 +55,8 @@ async function create(i: Input, ctx: ToolContext, { files }: ChangeServices, tar
   const { name, text } = target;
   if (text !== undefined && text !== "")
     return failed(`${name} was not changed: an empty old_string is for new and empty files only. Give the text to replace, or use Write.`);
-  await put(target, i.new_string, ctx, files);
-  return { content: `${text === undefined ? "Created" : "Filled"} ${name} (${plural(linesOf(i.new_string).length, "line")}).` };
+  const lines = await put(target, i.new_string, ctx, files);
+  return { content: `${text === undefined ? "Created" : "Filled"} ${name} (${plural(lines.added, "line")}).`, lines };
 }
 
 type Replaced = { readonly after: string; readonly places: number; readonly lines: readonly number[] };

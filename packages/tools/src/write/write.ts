@@ -5,7 +5,7 @@ import { type ChangeServices, changedLines, changing, put, targetPath } from "..
 import { lenient } from "../input.ts";
 import { prompts } from "../prompts.generated.ts";
 import { leanSchema } from "../schema.ts";
-import { dominantEol, linesOf } from "../text.ts";
+import { dominantEol } from "../text.ts";
 
 const input = lenient({ file_path: z.string().min(1), content: z.string() });
 type Input = z.output<typeof input>;
@@ -28,14 +28,14 @@ function write(i: Input, ctx: ToolContext, services: ChangeServices): Promise<To
     const { name, text: before } = target;
     if (!i.content.isWellFormed()) return failed("`content` holds half of a surrogate pair, which no encoding can store.");
     if (before === undefined) {
-      await put(target, i.content, ctx, services.files);
-      return { content: `Created ${name} (${plural(linesOf(i.content).length, "line")}).` };
+      const lines = await put(target, i.content, ctx, services.files);
+      return { content: `Created ${name} (${plural(lines.added, "line")}).`, lines };
     }
     const after = adapted(i.content, before, target.bom);
     if (after === before) return { content: `${name} already has this content; nothing was written.` };
-    await put(target, after, ctx, services.files);
+    const lines = await put(target, after, ctx, services.files);
     const { first, removed, added } = changedLines(before, after);
-    return { content: `Wrote ${name}: +${added.length} -${removed.length} lines, from line ${first}.` };
+    return { content: `Wrote ${name}: +${added.length} -${removed.length} lines, from line ${first}.`, lines };
   });
 }
 

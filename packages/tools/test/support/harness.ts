@@ -2,7 +2,7 @@
 import type { CallContext, Effect, FileSystem, Processes, Service, Tool, ToolContext, ToolOutput } from "@heddle/kernel/plugin";
 import plugin, { FILES, type FileState, SHELL_FOLDER, type ShellFolder } from "../../src/index.ts";
 
-export type Result = { readonly text: string; readonly isError: boolean };
+export type Result = { readonly text: string; readonly isError: boolean; readonly lines?: ToolOutput["lines"] };
 export type Kit = {
   readonly tools: readonly Tool[];
   readonly files: FileState;
@@ -82,7 +82,7 @@ export async function kitOf({ fs, processes = noProcesses, cwd = "/w", options =
       if (typeof output === "string") return { text: output, isError: false };
       const text =
         typeof output.content === "string" ? output.content : output.content.map((p) => (p.type === "text" ? p.text : "")).join("");
-      return { text, isError: output.isError ?? false };
+      return { text, isError: output.isError ?? false, ...(output.lines ? { lines: output.lines } : {}) };
     },
     async effects(name, input) {
       const tool = toolOf(name);
