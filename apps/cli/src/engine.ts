@@ -76,12 +76,14 @@ export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io,
     everyProvider: resume !== undefined || !as.headless || args.inputFormat === "stream-json",
   });
   const runtime = await runtimeOf(plan, args);
+  const askBudgetUsd = args.askBudgetUsd ?? plan.config.askBudgetUsd;
   const before = [...noticesOf(plan), ...runtime.problems.map((p) => p.message)];
   const session = await runtime.open({
     headless: as.headless,
     ...(resume === undefined ? {} : { resume }),
     ...(args.maxTurns === undefined ? {} : { maxSteps: args.maxTurns }),
     ...(args.maxBudgetUsd === undefined ? {} : { maxBudgetUsd: args.maxBudgetUsd }),
+    ...(askBudgetUsd === undefined ? {} : { askBudgetUsd }),
   });
   const providers = namesAt(runtime, "providers");
   const { error, notice } = checkModel(args.model === undefined ? session.model : plan.model, plan, providers);
@@ -93,6 +95,7 @@ export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io,
   }
   // What a resumed session remembers gives way to what is said now.
   if (resume !== undefined && args.model !== undefined) session.setModel(plan.model);
+  if (resume !== undefined && args.effort !== undefined) session.setEffort(args.effort);
   if (resume !== undefined && args.permissionMode !== undefined) session.setPermissionMode(args.permissionMode);
   return {
     runtime,

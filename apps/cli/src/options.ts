@@ -38,6 +38,11 @@ export const SESSION_OPTIONS = {
   },
   "json-schema": { type: "string", describe: "JSON Schema, or a file of one, that the answer of -p has to satisfy", group: "Session:" },
   "max-budget-usd": { type: "number", describe: "Call no model once the session has cost so much", group: "Session:" },
+  "ask-budget-usd": {
+    type: "number",
+    describe: "Ask before the session costs more, and again each time it has cost so much more",
+    group: "Session:",
+  },
   "max-turns": { type: "number", describe: "Most model calls per prompt", group: "Session:" },
   verbose: { type: "boolean", describe: "Say more on stderr; with json, print every message", group: "Session:" },
 } as const satisfies Record<string, Options>;
@@ -68,6 +73,7 @@ export type SessionArgs = SetupArgs & {
   jsonSchema?: string;
   maxTurns?: number;
   maxBudgetUsd?: number;
+  askBudgetUsd?: number;
   verbose: boolean;
 };
 
@@ -92,8 +98,6 @@ export function setupArgs(argv: Argv): SetupArgs {
 /** Throws a {@link UsageError} for what cannot go together. */
 export function sessionArgs(argv: Argv): SessionArgs {
   const words = [...((argv["prompt"] as string[] | undefined) ?? []), ...((argv["--"] as string[] | undefined) ?? [])];
-  const maxBudgetUsd = argv["max-budget-usd"];
-  if (maxBudgetUsd !== undefined && !((maxBudgetUsd as number) > 0)) throw new UsageError("--max-budget-usd needs a number above 0");
   const maxTurns = argv["max-turns"];
   if (maxTurns !== undefined && !(Number.isInteger(maxTurns) && (maxTurns as number) > 0))
     throw new UsageError("--max-turns needs a whole number above 0");
@@ -107,7 +111,8 @@ export function sessionArgs(argv: Argv): SessionArgs {
     ...(typeof argv["resume"] === "string" ? { resume: argv["resume"] } : {}),
     ...optional("jsonSchema", argv["json-schema"], "json-schema"),
     ...(maxTurns === undefined ? {} : { maxTurns: maxTurns as number }),
-    ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd: maxBudgetUsd as number }),
+    ...aboveZero("maxBudgetUsd", argv, "max-budget-usd"),
+    ...aboveZero("askBudgetUsd", argv, "ask-budget-usd"),
     verbose: argv["verbose"] === true,
   };
   if (args.continue && args.resume !== undefined) throw new UsageError("--continue and --resume exclude each other: give one of them");
@@ -120,6 +125,11 @@ export function sessionArgs(argv: Argv): SessionArgs {
 
 function optional<K extends string>(key: K, value: unknown, flag: string = key): { [P in K]?: string } {
   return (value === undefined ? {} : { [key]: needed(flag, value) }) as { [P in K]?: string };
+}
+function aboveZero<K extends string>(key: K, argv: Argv, flag: string): { [P in K]?: number } {
+  const value = argv[flag] as number | undefined;
+  if (value !== undefined && !(value > 0)) throw new UsageError(`--${flag} needs a number above 0`);
+  return (value === undefined ? {} : { [key]: value }) as { [P in K]?: number };
 }
 function namesOf(flag: string, value: unknown): string[] {
   const names = needed(flag, value)

@@ -85,6 +85,20 @@ describe("the provider", () => {
     expect([c.provider, c.notices]).toEqual([{ name: "echo", options }, []]);
   });
 
+  it("asks at a sum that a project may only lower", async () => {
+    const of = async (mine: number | undefined, theirs: number, trust = true): Promise<unknown[]> => {
+      const c = await read({ [USER]: mine === undefined ? {} : { askBudgetUsd: mine }, [PROJECT]: { askBudgetUsd: theirs } }, { trust });
+      return [c.askBudgetUsd, c.withheld.length];
+    };
+    expect([await of(5, 2, false), await of(5, 9), await of(undefined, 9, false)]).toEqual([
+      [2, 0],
+      [5, 1],
+      [9, 0],
+    ]);
+    expect((await read({ [USER]: { askBudgetUsd: 5 } }, { settings: '{"askBudgetUsd": 9}' })).askBudgetUsd).toBe(9);
+    expect((await read({ [USER]: { askBudgetUsd: 0 } })).notices).toEqual([expect.stringContaining("askBudgetUsd")]);
+  });
+
   it("that stands in for another one is not for a project to choose", async () => {
     const both = await read({ [USER]: { fallbackModel: "ollama/a, b" }, [PROJECT]: { fallbackModel: ["openai/c"] } });
     expect([both.fallbackModels, both.withheld]).toEqual([["ollama/a", "b"], [expect.stringContaining(`fallbackModel of ${PROJECT}`)]]);

@@ -131,12 +131,13 @@ describe("what it cost", () => {
   });
 
   it("is one line at the end of a session", () => {
+    const none = { added: 0, removed: 0 };
     expect([
-      summary(cost, 61_500),
-      summary({ ...cost, models: [priced, unpriced], unpriced: ["ollama/x"] }, 3_700_000),
-      summary({ ...cost, usd: 0, models: [unpriced], unpriced: ["ollama/x"] }, 900),
+      summary({ cost, lines: { added: 12, removed: 0 } }, 61_500),
+      summary({ cost: { ...cost, models: [priced, unpriced], unpriced: ["ollama/x"] }, lines: none }, 3_700_000),
+      summary({ cost: { ...cost, usd: 0, models: [unpriced], unpriced: ["ollama/x"] }, lines: none }, 900),
     ]).toEqual([
-      "cost $0.5000 · 0.0 s of waiting for models · 1 min 1 s in all",
+      "cost $0.5000 · +12 -0 lines · 0.0 s of waiting for models · 1 min 1 s in all",
       "cost $0.5000 without ollama/x · 0.0 s of waiting for models · 1 h 1 min in all",
       "cost not known · 0.0 s of waiting for models · 0.9 s in all",
     ]);

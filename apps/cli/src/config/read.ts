@@ -26,6 +26,7 @@ export type Config = {
   models: NonNullable<Settings["models"]>;
   /** Asked in this order when a model cannot be. */
   fallbackModels: string[];
+  askBudgetUsd?: number;
   recovery: NonNullable<Settings["recovery"]>;
   /** In the order in which they are loaded; `dir` is what paths are relative to. */
   plugins: { entry: PluginEntry; scope: Scope; dir: string }[];
@@ -182,7 +183,7 @@ function merge(config: Config, source: Source, settings: Settings, userDir: stri
   const mine = fromUser(source);
   const may = mine || config.trusted;
   const { permissions, plugins, disabledPlugins, model, modelAliases, models, effort, fallbackModel, recovery, provider, env } = settings;
-  const { apiKeyHelper } = settings;
+  const { apiKeyHelper, askBudgetUsd } = settings;
   const leadsElsewhere = (name: string): boolean => meaningOf(config.modelAliases, name).includes("/");
   const withhold = (what: string, why = "the folder is not trusted (--trust)"): void => {
     config.withheld.push(`${what} of ${source.path}: ${why}`);
@@ -226,6 +227,10 @@ function merge(config: Config, source: Source, settings: Settings, userDir: stri
   if (fallbackModel !== undefined) {
     if (mine || !fallbackModel.some(leadsElsewhere)) config.fallbackModels = fallbackModel;
     else withhold("fallbackModel", ELSEWHERE);
+  }
+  if (askBudgetUsd !== undefined) {
+    if (mine || askBudgetUsd <= (config.askBudgetUsd ?? Number.POSITIVE_INFINITY)) config.askBudgetUsd = askBudgetUsd;
+    else withhold("askBudgetUsd", "a project may lower it and never raise it");
   }
   if (recovery) {
     if (may) Object.assign(config.recovery, recovery);

@@ -76,6 +76,7 @@ const FIELDS = {
   models: z.record(name(/^[^\s/]+\/\S+$/, 'a model is named "provider/name" here'), model),
   alwaysThinkingEnabled: z.boolean(),
   fallbackModel: z.preprocess((value) => (typeof value === "string" ? namesIn(value) : value), z.array(z.string().min(1))),
+  askBudgetUsd: z.number().positive(),
   recovery,
   plugins: z.array(PluginEntry),
   disabledPlugins: z.array(z.string()),

@@ -29,7 +29,7 @@ export async function terminal(args: SessionArgs, io: Io): Promise<ExitCode> {
   await talk.over;
   await engine.dispose();
   const { session } = engine;
-  if (callsOf(session) > before) io.stdout.write(`${summary(session.cost, performance.now() - begun)}\n`);
+  if (callsOf(session) > before) io.stdout.write(`${summary(session, performance.now() - begun)}\n`);
   if (session.path !== null && existsSync(session.path) && session.messages.length > 0)
     io.stdout.write(`Go on with this session: heddle --resume ${session.id}\n`);
   return EXIT.done;
@@ -37,11 +37,13 @@ export async function terminal(args: SessionArgs, io: Io): Promise<ExitCode> {
 
 const callsOf = ({ cost }: Session): number => cost.models.reduce((n, m) => n + m.calls, 0);
 
-/** What the session has cost, in one line. */
-export function summary({ usd, unpriced, models, apiMs }: Session["cost"], wallMs: number): string {
+/** What the session has cost and changed, in one line. */
+export function summary({ cost, lines }: Pick<Session, "cost" | "lines">, wallMs: number): string {
+  const { usd, unpriced, models, apiMs } = cost;
   const known = unpriced.length === models.length ? "cost not known" : `cost ${dollars(usd)}`;
   const without = unpriced.length > 0 && unpriced.length < models.length ? ` without ${unpriced.join(", ")}` : "";
-  return `${plainLine(known + without, 500)} · ${lasting(apiMs)} of waiting for models · ${lasting(wallMs)} in all`;
+  const changed = lines.added + lines.removed > 0 ? ` · +${lines.added} -${lines.removed} lines` : "";
+  return `${plainLine(known + without, 500)}${changed} · ${lasting(apiMs)} of waiting for models · ${lasting(wallMs)} in all`;
 }
 
 type Tally = { input: number; output: number; cached: number; calls: number };
@@ -187,6 +189,7 @@ class Talk {
       case "message.added":
         this.#message(event.message);
         break;
+      case "model.billed":
       case "model.replied": {
         const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = event.usage ?? {};
         const t = this.#tally;
@@ -194,7 +197,7 @@ class Talk {
           input: t.input + input + cacheRead + cacheWrite,
           output: t.output + output,
           cached: t.cached + cacheRead,
-          calls: t.calls + 1,
+          calls: t.calls + (event.type === "model.replied" ? 1 : 0),
         };
         break;
       }
@@ -251,7 +254,7 @@ class Talk {
     this.#asks = [];
     this.#notices();
     const { calls, input, output, cached } = this.#tally;
-    if (outcome.kind === "aborted") this.#screen.print("interrupted", "error");
+    if (outcome.kind === "aborted") this.#screen.print(abortText(outcome.reason), "error");
     if (outcome.kind === "refused") this.#screen.print("The model refused to answer: ask in another way, or another model.", "error");
     if (outcome.kind === "step-limit") this.#screen.print(`Stopped after ${plural(outcome.steps, "model call")}.`, "error");
     if (calls > 0) {
@@ -300,6 +303,8 @@ class Talk {
     }
   }
 }
+
+const abortText = (reason: string): string => (reason === "interrupted" ? reason : `interrupted: ${reason}`);
 
 /** A leading blank makes text of it. */
 const isCommand = (text: string): boolean => /^[/!]/.test(text);
