@@ -14,6 +14,8 @@ export class Cached {
   #model = "";
   #tokens = 0;
   #at = 0;
+  /** A message is counted once, however often it is sent. */
+  readonly #counted = new WeakMap<Message, number>();
 
   /** What a reply has told. */
   note(model: string, { cacheRead = 0, cacheWrite = 0 }: Usage, now: number): void {
@@ -24,8 +26,15 @@ export class Cached {
   /** Milliseconds on top of the limit for the first byte. */
   readingMs({ model, messages }: ModelRequest, now: number): number {
     const isWarm = model === this.#model && now - this.#at < LIFE_MS;
-    const fresh = messages.reduce((n, m) => n + tokensOf(m), 0) - (isWarm ? this.#tokens : 0);
+    const fresh = messages.reduce((n, m) => n + this.#tokensOf(m), 0) - (isWarm ? this.#tokens : 0);
     return Math.min(MOST_MS, Math.max(0, Math.round((fresh - USUAL_TOKENS) / TOKENS_PER_MS)));
+  }
+  #tokensOf(message: Message): number {
+    const known = this.#counted.get(message);
+    if (known !== undefined) return known;
+    const tokens = tokensOf(message);
+    this.#counted.set(message, tokens);
+    return tokens;
   }
 }
 
