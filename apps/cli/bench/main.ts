@@ -4,7 +4,9 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startAnthropicServer } from "@heddle/anthropic-server";
+import { callRows } from "./calls.ts";
 import { clock, quantile, type Spawned, spawned } from "./spawned.ts";
+import { type Row, table } from "./table.ts";
 
 const ROUNDS = Number(process.env["HEDDLE_BENCH_ROUNDS"] ?? 15);
 const STEPS = 205;
@@ -72,59 +74,54 @@ async function steps() {
   return { overhead, costRatio, refused };
 }
 
-type Row = [what: string, value: string, ratio: string, budget: string];
 try {
   const { seen, used, bytes } = await starts();
   const { overhead, costRatio, refused } = await steps();
   const at = (name: string): readonly number[] => seen[name] ?? [];
   const node = quantile(at("node"), 0.25);
-  const timed = (what: string, name: string, budget: string): Row => [
-    what,
-    `${quantile(at(name), 0.25).toFixed(0)} / ${quantile(at(name), 0.5).toFixed(0)} ms`,
-    `${(quantile(at(name), 0.25) / node).toFixed(2)} x`,
-    budget,
-  ];
+  /** `most`: times that of `node -e 0`. */
+  const timed = (what: string, name: string, most?: number): Row => {
+    const ratio = quantile(at(name), 0.25) / node;
+    return {
+      what,
+      value: `${quantile(at(name), 0.25).toFixed(0)} / ${quantile(at(name), 0.5).toFixed(0)} ms`,
+      ratio: `${ratio.toFixed(2)} x`,
+      ...(most === undefined ? {} : { budget: `${most} x`, isOver: ratio > most }),
+    };
+  };
+  const usual = (of: (it: Spawned) => number): number => quantile(used.map(of), 0.5);
+  const memory = usual((u) => u.rssMb);
   const around = (step: number): number => quantile(overhead.slice(Math.max(1, step - 8), step + 9), 0.5);
+  const growth = around(200) / around(10);
+  const tokens = Math.round(bytes / CHARS_PER_TOKEN);
   const rows: Row[] = [
-    ["", "p25 / median", "to node -e 0", "budget"],
-    timed("node -e 0", "node", ""),
-    timed("--version", "version", "1.7 x"),
-    timed("plugins list", "light", "2.8 x"),
-    timed("start to first request", "one-shot, first request", "6 x"),
-    timed("  in a git repository", "one-shot in git, first request", ""),
-    timed("one-shot, wall", "one-shot", ""),
-    [
-      "one-shot, CPU",
-      `${quantile(
-        used.map((u) => u.cpuMs),
-        0.5,
-      ).toFixed(0)} ms`,
-      "",
-      "",
-    ],
-    [
-      "one-shot, peak memory",
-      `${quantile(
-        used.map((u) => u.rssMb),
-        0.5,
-      ).toFixed(0)} MB`,
-      "",
-      "100 MB",
-    ],
-    ["overhead at step 10", `${around(10).toFixed(1)} ms`, "", ""],
-    ["overhead at step 200", `${around(200).toFixed(1)} ms`, `${(around(200) / around(10)).toFixed(2)} x step 10`, "12 ms, 1.2 x"],
-    ["first request", `${Math.round(bytes / CHARS_PER_TOKEN)} tokens`, "", "5,000"],
-    [`input cost over ${overhead.length} steps`, `${costRatio.toFixed(4)} of the ideal`, "", "1.005"],
-    ["refused requests", String(refused), "", "0"],
+    timed("node -e 0", "node"),
+    timed("--version", "version", 1.7),
+    timed("plugins list", "light", 2.8),
+    timed("start to first request", "one-shot, first request", 6),
+    timed("  in a git repository", "one-shot in git, first request"),
+    timed("one-shot, wall", "one-shot"),
+    { what: "one-shot, CPU", value: `${usual((u) => u.cpuMs).toFixed(0)} ms` },
+    { what: "one-shot, peak memory", value: `${memory.toFixed(0)} MB`, budget: "100 MB", isOver: memory > 100 },
+    { what: "overhead at step 10", value: `${around(10).toFixed(1)} ms` },
+    {
+      what: "overhead at step 200",
+      value: `${around(200).toFixed(1)} ms`,
+      ratio: `${growth.toFixed(2)} x step 10`,
+      budget: "12 ms, 1.2 x",
+      isOver: around(200) > 12 || growth > 1.2,
+    },
+    { what: "first request", value: `${tokens} tokens`, budget: "5,000", isOver: tokens > 5_000 },
+    {
+      what: `input cost over ${overhead.length} steps`,
+      value: `${costRatio.toFixed(4)} of the ideal`,
+      budget: "1.005",
+      isOver: costRatio > 1.005,
+    },
+    { what: "refused requests", value: String(refused), budget: "0", isOver: refused > 0 },
+    ...(await callRows(root)),
   ];
-  const widths = [0, 1, 2].map((i) => Math.max(...rows.map((r) => r[i]!.length)));
-  for (const row of rows)
-    process.stdout.write(
-      `${row
-        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-        .join("  ")
-        .trimEnd()}\n`,
-    );
+  process.stdout.write(table(rows));
 } finally {
   rmSync(root, { recursive: true, force: true });
 }

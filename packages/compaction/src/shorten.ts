@@ -3,6 +3,7 @@ import {
   type Budget,
   type CallContext,
   type Compaction,
+  type Content,
   FS,
   type MakeAttachment,
   type Message,
@@ -25,6 +26,7 @@ type Last = { readonly turn: string; readonly step: number; readonly size: numbe
 
 /** `dir`: where the full text of shortened results is kept, as `<call id>.txt`. */
 export function shorten(dir: string | undefined): Compaction {
+  const sizes = new Sizes();
   return {
     name: "shorten",
     async compact(view, budget, make, ctx) {
@@ -34,8 +36,8 @@ export function shorten(dir: string | undefined): Compaction {
       const known = seen.model === model ? seen.refused : undefined;
       const plan = planOf(ctx);
       const planned = plan.apply(view);
-      const size = total(planned);
-      const shortening = (): Shortening => new Shortening(view, plan, make, ctx, dir);
+      const size = sizes.total(planned);
+      const shortening = (): Shortening => new Shortening(view, plan, sizes, make, ctx, dir);
       // the loop comes back to a step only when its view was refused; of a flag without that, the refusal was in an earlier step
       const again = seen.last?.turn === turn && seen.last.step === step;
       let refused = known;
@@ -46,7 +48,7 @@ export function shorten(dir: string | undefined): Compaction {
         out = await shortening().to(targetOf(budget, was, known === undefined));
       } else if (known !== undefined && size >= known * NEAR) out = await shortening().to(known * OF_REFUSED);
       ctx.state.set("seen", {
-        last: { turn, step, size: total(out) },
+        last: { turn, step, size: sizes.total(out) },
         ...(refused === undefined ? {} : { refused, model }),
       } satisfies Seen);
       return out;
@@ -66,8 +68,21 @@ function planOf(ctx: CallContext): Plan {
   return made;
 }
 
-const measure = (m: Message): number => (m.role === "system" ? 0 : JSON.stringify(m.content).length);
-const total = (view: readonly Message[]): number => view.reduce((n, m) => n + measure(m), 0);
+/** Characters of JSON. Each message is measured once: a view is looked at in every step. */
+class Sizes {
+  readonly #known = new WeakMap<Message, number>();
+
+  of(m: Message): number {
+    const known = this.#known.get(m);
+    if (known !== undefined) return known;
+    const size = m.role === "system" ? 0 : sizeOf(m.content as Content);
+    this.#known.set(m, size);
+    return size;
+  }
+  total(view: readonly Message[]): number {
+    return view.reduce((n, m) => n + this.of(m), 0);
+  }
+}
 
 class Shortening {
   readonly #fs;
@@ -76,12 +91,13 @@ class Shortening {
   constructor(
     private readonly view: readonly Message[],
     private readonly plan: Plan,
+    private readonly sizes: Sizes,
     private readonly make: MakeAttachment,
     private readonly ctx: CallContext,
     private readonly dir: string | undefined,
   ) {
     this.#fs = dir === undefined ? undefined : ctx.capability(FS);
-    this.#size = total(plan.apply(view));
+    this.#size = sizes.total(plan.apply(view));
   }
   /** The gentlest first: old results, old turns, and the results of the last step when nothing else is left. */
   async to(target: number): Promise<readonly Message[]> {
@@ -118,7 +134,7 @@ class Shortening {
     let dropped = 0;
     for (const [n, from] of places.slice(0, -1).entries()) {
       if (left + NOTE <= target) break;
-      left -= total(planned.slice(n === 0 ? 0 : from, places[n + 1]));
+      left -= this.sizes.total(planned.slice(n === 0 ? 0 : from, places[n + 1]));
       dropped = n + 1;
     }
     const first = planned[places[dropped] ?? 0];
@@ -126,6 +142,6 @@ class Shortening {
     const text = "The conversation before this message was left out, because it was too long. Ask the user for what is missing.";
     const note = this.make("left-out", [{ type: "text", text }]);
     this.plan.startAt(first.id, note);
-    this.#size = left + measure(note);
+    this.#size = left + this.sizes.of(note);
   }
 }

@@ -33,6 +33,7 @@ export const encode = (request: ModelRequest): Body => createEncoder()(request).
 /** Remembers what it has made of each message, so that a step costs what it adds. Gives the same as a new one would. */
 export function createEncoder(models: ModelOptions = {}, think?: boolean): Encoder {
   const prefixes = new WeakMap<Prefix, EncodedPrefix>();
+  const links: Links = new WeakMap();
   const byTools = new WeakMap<readonly ToolSpec[], { tools: Tools; pieces: { [M in ImageMode]: WeakMap<Message, Piece> } }>();
   const known = <K extends object, V>(map: WeakMap<K, V>, key: K, make: () => V): V => {
     const old = map.get(key);
@@ -48,7 +49,7 @@ export function createEncoder(models: ModelOptions = {}, think?: boolean): Encod
       pieces: { all: new WeakMap(), small: new WeakMap(), none: new WeakMap(), blind: new WeakMap() },
     }));
     const toPiece = (message: Message, mode: ImageMode): Piece => known(pieces[mode], message, () => pieceOf(message, tools, mode));
-    return assemble(request, factsOf(request.model, models, think), prefix, tools, toPiece, without);
+    return assemble(request, factsOf(request.model, models, think), prefix, tools, links, toPiece, without);
   };
 }
 
@@ -67,6 +68,8 @@ type Item = {
   readonly digest: string;
   readonly thoughts: readonly Thought[];
 };
+/** Where each item stood last: the fingerprint of what was before it, and of that with it. */
+type Links = WeakMap<Item, { readonly before: string; readonly after: string }>;
 type ToPiece = (message: Message, mode: ImageMode) => Piece;
 
 function assemble(
@@ -74,6 +77,7 @@ function assemble(
   facts: ModelFacts,
   prefix: EncodedPrefix,
   tools: Tools,
+  links: Links,
   toPiece: ToPiece,
   { fields, thoughts }: Without,
 ): Encoded {
@@ -82,7 +86,10 @@ function assemble(
   const placed: Placed[] = [];
   for (const item of items) {
     for (const thought of item.thoughts) placed.push({ thought, here });
-    here = digest(here, item.digest);
+    const link = links.get(item);
+    const after = link?.before === here ? link.after : digest(here, item.digest);
+    if (link?.before !== here) links.set(item, { before: here, after });
+    here = after;
   }
   const thinking = fields.has("thinking") ? undefined : thinkingOf(facts, fields.has("display"));
   const isSilent = facts.thinking === "none" || facts.thinking === "off" || fields.has("thinking");

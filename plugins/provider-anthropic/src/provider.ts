@@ -16,6 +16,7 @@ import {
   toModelError,
   windowFull,
 } from "./errors.ts";
+import { merged } from "./merge.ts";
 import { factsOf, infoOf } from "./models.ts";
 import { authHeader, type Options, type Ready } from "./options.ts";
 import { isAboutThoughts, outputLeft, refusedField, type Without } from "./refused.ts";
@@ -149,7 +150,7 @@ async function* streamed(
   try {
     for await (const bytes of response.body!) {
       let silent = true;
-      for (const chunk of read(decoder.push(bytes))) {
+      for (const chunk of merged(read(decoder.push(bytes)))) {
         silent = false;
         yield chunk;
       }

@@ -186,6 +186,36 @@ describe("a reply in one piece", () => {
   });
 });
 
+describe("what came in one piece of the body", () => {
+  const pieces = (index: number, ...texts: string[]): Event[] => texts.map((it) => delta(index, { type: "text_delta", text: it }));
+  const begin = (index: number): Event => block(index, { type: "text", text: "" });
+  test("is one chunk for each part", async () => {
+    const input = toolUse(2, '{"pa', 'th":', '"/a"}');
+    const events = [START, begin(0), ...pieces(0, "a", "b", "c"), begin(1), ...pieces(1, "d", "e"), ...input, ...end("tool_use")];
+    expect(await read(write(events))).toEqual([
+      BEGUN,
+      { type: "text", part: 0, text: "abc" },
+      { type: "text", part: 1, text: "de" },
+      { type: "call.delta", part: 2, text: '{"path":"/a"}' },
+      { type: "call", part: 2, callId: "t2", tool: "read", input: { path: "/a" } },
+      ENDED[0],
+      partEnd(0),
+      partEnd(1),
+      { ...ENDED[1], stop: "tool-calls" },
+    ]);
+  });
+  test("is not lost to an error behind it", async () => {
+    const failure: Event = { type: "error", error: { type: "overloaded_error", message: "busy" } };
+    const seen: ModelChunk[] = [];
+    const reading = (async () => {
+      const events = [START, begin(0), ...pieces(0, "a", "b"), failure];
+      for await (const chunk of answering(write(events)).stream(ask, context())) seen.push(chunk);
+    })();
+    await expect(reading).rejects.toMatchObject({ model: { kind: "overloaded" } });
+    expect(seen).toEqual([BEGUN, { type: "text", part: 0, text: "ab" }]);
+  });
+});
+
 describe("odd streams", () => {
   const usual = write([START, ...text(0, "Hi 😀"), ...end("end_turn")]);
   const expected = [BEGUN, { type: "text", part: 0, text: "Hi 😀" }, partEnd(0), ...ENDED];

@@ -20,6 +20,7 @@ import {
 } from "./errors.ts";
 import { asJson } from "./history.ts";
 import { type ListedModel, listModels, type Talk } from "./list.ts";
+import { merged } from "./merge.ts";
 import { factsOf, infoOf } from "./models.ts";
 import { hasCredential, type Server } from "./options.ts";
 import type { Optional, Without } from "./parts.ts";
@@ -82,7 +83,7 @@ async function* chunksOf(response: Response, reply: Reply, failing: () => Failin
   if (!response.body || /html|json/i.test(type)) return yield* wholeReply(response, reply, type, failing);
   let seen = 0;
   let finished = false;
-  const read = (event: string | undefined, data: string): ModelChunk[] => {
+  const one = (event: string | undefined, data: string): ModelChunk[] => {
     if (finished || data === "") return [];
     if (data === "[DONE]") {
       finished = true;
@@ -97,10 +98,17 @@ async function* chunksOf(response: Response, reply: Reply, failing: () => Failin
     if (said) throw saidError({ ...said, ...(requestId ? { requestId } : {}) }, failing());
     return reply.take(body);
   };
+  function* read(events: readonly { event?: string | undefined; data: string }[]): Iterable<ModelChunk> {
+    for (const { event, data } of events) yield* one(event, data);
+  }
   try {
     for await (const events of eventsOf(response.body as unknown as AsyncIterable<Uint8Array>)) {
-      const chunks = events.flatMap(({ event, data }) => read(event, data));
-      yield* chunks.length > 0 ? chunks : [{ type: "ping" as const }];
+      let silent = true;
+      for (const chunk of merged(read(events))) {
+        silent = false;
+        yield chunk;
+      }
+      if (silent) yield { type: "ping" };
       if (finished) break;
     }
   } catch (error) {

@@ -177,8 +177,7 @@ describe("calls that are complete before the reply is", () => {
     expect(chunks).toEqual([
       { type: "text", part: 0, text: "Reading." },
       { type: "part.end", part: 0 },
-      { type: "call.delta", part: 1, text: '{"path":' },
-      { type: "call.delta", part: 1, text: '"/a"}' },
+      { type: "call.delta", part: 1, text: '{"path":"/a"}' },
       { type: "call", part: 1, callId: "c0", tool: "read", input: { path: "/a" } },
       { type: "call.delta", part: 2, text: '{"pa' },
     ]);
@@ -251,6 +250,30 @@ test("every piece of the body is a sign of life, wherever it is cut", async () =
     { type: "stop", stop: "end" },
   ]);
   expect(chunks).toHaveLength(bytes.length + 2);
+});
+
+describe("what came in one piece of the body", () => {
+  const said = (delta: object): string => `data: ${JSON.stringify({ choices: [{ delta }] })}\n\n`;
+  const broken = async (text: string): Promise<ModelChunk[]> => {
+    const fetch = async () => new Response(text, { headers: { "content-type": "text/event-stream" } });
+    server = await startOpenAIServer();
+    const seen: ModelChunk[] = [];
+    const reading = (async () => {
+      for await (const chunk of providerOf("vllm", {}, { fetch }).stream(request([user("a")]), context())) seen.push(chunk);
+    })();
+    await expect(reading).rejects.toMatchObject({ model: { kind: "server" } });
+    return seen;
+  };
+  test("is one chunk for each part, also before an error", async () => {
+    const failure = 'data: {"error":{"message":"down","type":"server_error","code":500}}\n\n';
+    const text = ["a", "b"].map((content) => said({ content })).join("");
+    const thought = ["x", "y", "z"].map((reasoning) => said({ reasoning })).join("");
+    expect(await broken(thought + text + failure)).toEqual([
+      { type: "reasoning", part: 0, text: "xyz", opaque: { field: "reasoning" } },
+      { type: "part.end", part: 0 },
+      { type: "text", part: 1, text: "ab" },
+    ]);
+  });
 });
 
 describe("what a server can do without", () => {
