@@ -51,6 +51,8 @@ export interface ServerOptions {
   classify?: (body: JsonObject) => RequestKind | undefined;
   /** Overrules the answer to a side request. */
   side?: (body: JsonObject) => Step | undefined;
+  /** Keeps the text of each body beside what it holds. */
+  keepText?: boolean;
   /** Serves the record at `GET /__requests`. */
   inspect?: boolean;
 }

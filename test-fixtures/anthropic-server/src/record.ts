@@ -16,6 +16,8 @@ export interface RequestRecord {
   /** Undefined when the request had no body or none that parses as an object. */
   body: JsonObject | undefined;
   bytes: number;
+  /** The body as it came, where the server was asked to keep it. */
+  text: string | undefined;
   kind: RequestKind;
   /** Times of the server's clock. */
   receivedAt: number;
@@ -47,6 +49,7 @@ export function newRecord(start: RecordStart): RequestRecord {
     ...start,
     body: undefined,
     bytes: 0,
+    text: undefined,
     repliedAt: undefined,
     endedAt: undefined,
     status: undefined,

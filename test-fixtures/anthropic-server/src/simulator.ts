@@ -104,6 +104,7 @@ export class Simulator {
   /** Kept even for requests that are refused, so that a test can see what was wrong with them. */
   #noteBody({ record }: Exchange, bytes: Buffer): void {
     record.bytes = bytes.length;
+    if (this.#options.keepText) record.text = bytes.toString();
     try {
       record.body = parseBody(bytes);
       record.kind = this.#kind(record.body);
