@@ -104,20 +104,3 @@ function readError(error: unknown): { message: string; model?: ModelFault } {
     return { message: "something that cannot be shown" };
   }
 }
-
-/** Switches a contribution off for the rest of the session after a run of failures. */
-export class Breaker {
-  readonly #failures = new Map<string, number>();
-  constructor(readonly limit = 3) {}
-  isOpen(w: Who): boolean {
-    return (this.#failures.get(key(w)) ?? 0) >= this.limit;
-  }
-  /** Returns true when this very failure opened the breaker. */
-  record(w: Who, ok: boolean): boolean {
-    const n = ok ? 0 : (this.#failures.get(key(w)) ?? 0) + 1;
-    this.#failures.set(key(w), n);
-    return n === this.limit;
-  }
-}
-
-const key = (w: Who): string => JSON.stringify([w.plugin, w.point, w.name]);

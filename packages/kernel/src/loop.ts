@@ -1,21 +1,13 @@
 /** Drives the machine: does what the phase asks for, turns the answer into an event, yields what happened. The only loop there is. */
-import { Calls, decide } from "./calls.ts";
+import { Calls } from "./calls.ts";
 import { initialTurn, type Limits, link, type TurnEvent, type TurnState, transition } from "./machine.ts";
-import type { CallContext, Classified, Classifier, ModelRequest, Provider, SessionView } from "./plugin.ts";
+import type { SessionView } from "./plugin.ts";
 import type { CallId, Content, Draft, EventBody, Fault, Input, Json, Message, Phase, Prefix, PrefixPart } from "./protocol.ts";
-import {
-  type AssistantMessage,
-  callsOf,
-  frozen,
-  type RuntimeEvent,
-  type SystemMessage,
-  type TurnId,
-  type UserMessage,
-} from "./protocol.ts";
+import { type AssistantMessage, callsOf, frozen, type RuntimeEvent, type TurnId, type UserMessage } from "./protocol.ts";
 import type { Entry } from "./registry.ts";
 import { must, Returns } from "./returns.ts";
 import { ModelFailure, Reply, requestOf, stream, targetOf } from "./sampling.ts";
-import { admit, attachment, collect, first, noteOf, pipe, runOne, type StageEnv, type TurnEnv } from "./stages.ts";
+import { attachment, collect, noteOf, runOne, type StageEnv, type TurnEnv } from "./stages.ts";
 
 export type TurnOptions = {
   turn: TurnId;
@@ -27,9 +19,9 @@ export type TurnOptions = {
   signal: AbortSignal;
   /** Takes what was said while the turn ran; drained before each model call. */
   steering: () => readonly Input[];
+  /** Is given what stops the running tools when new input came; it returns false, and does nothing, when one of them may not be stopped. */
+  interrupter?: (interrupt: (why: string) => boolean) => void;
   limits?: Partial<Limits>;
-  /** Stop before the model is called, and hand over what it would be sent. Local commands are named and not run. */
-  dry?: (request: ModelRequest, provider: Provider) => void;
 };
 
 export const CHARS_PER_TOKEN = 3.6;
@@ -66,6 +58,7 @@ class Driver {
     const turn = () => ({ id: o.turn, step: this.state.step, input: o.input, controls: this.state.controls });
     this.#env = { ...base, signal: this.stop.signal, emit, view: () => this.#session(), turn };
     this.#calls = new Calls(this.#env);
+    o.interrupter?.((why) => this.#calls.interrupt(why));
     const onAbort = (): void => this.stop.abort(o.signal.reason);
     if (o.signal.aborted) onAbort();
     else o.signal.addEventListener("abort", onAbort, { once: true, signal: this.stop.signal });
@@ -80,10 +73,6 @@ class Driver {
       const event = await work;
       if (event) this.#apply(event);
       if (this.stop.signal.aborted) await this.#end();
-      if (!this.o.dry || this.state.phase !== "sampling") continue;
-      const target = targetOf(this.#env);
-      this.o.dry(requestOf(this.#env, target, this.#prefix!, this.#view), target.provider.it);
-      break;
     }
     const { outcome = { kind: "completed" }, step, controls } = this.state;
     const next = controls.nextInput === undefined ? {} : { next: { text: controls.nextInput, submit: controls.submitNextInput ?? false } };
@@ -99,7 +88,8 @@ class Driver {
   }
   /** After an abort: what is finished is kept, and nothing else happens. */
   async #end(): Promise<void> {
-    if (this.state.phase === "gating") this.#apply({ type: "gates.decided", approved: [] });
+    if (this.state.phase === "sampling" && this.#calls.begun) this.#apply({ type: "model.replied", message: this.#reply!.cut() });
+    if (this.state.phase === "gating") this.#apply(await this.#judge());
     if (this.state.phase === "executing") this.#apply(await this.#execute());
     if (this.state.phase !== "done")
       this.#apply({ type: "abort", reason: String(this.stop.signal.reason ?? "interrupted"), ...this.#cut() });
@@ -121,7 +111,7 @@ class Driver {
     const event: RuntimeEvent = { ...body, at: this.#env.now(), turn: this.o.turn, step: this.state.step };
     this.#env.record(event);
     this.#queue.push(event);
-    if (this.o.dry || body.type === "stage.ran" || (body.type === "fault" && body.fault.who?.point === "observers")) return; // observing observers would never end
+    if (body.type === "stage.ran" || (body.type === "fault" && body.fault.who?.point === "observers")) return; // observing observers would never end
     for (const e of this.#env.registry.all("observers")) {
       const signal = new AbortController().signal; // an observer outlives the turn that it saw
       if (e.it.on.includes(body.type)) void runOne(this.#env, e, (ctx) => e.it.observe(event, ctx), { quiet: true, signal });
@@ -143,64 +133,13 @@ class Driver {
 
   /** What to do next is a function of the phase and nothing else. */
   readonly #perform: { readonly [P in Exclude<Phase, "done">]: () => Promise<TurnEvent | undefined> } = {
-    input: () => this.#readInput(),
+    input: () => this.#env.read(this.#env, this.o.input),
     context: () => this.#gather(),
     sampling: () => this.#sample(),
     gating: () => this.#judge(),
     executing: () => this.#execute(),
     closing: () => this.#close(),
   };
-
-  async #readInput(): Promise<TurnEvent> {
-    const env = this.#env;
-    const { input } = this.o;
-    const classify = async (it: Classifier, ctx: CallContext) =>
-      must(Returns.classified, await it.classify(input, ctx)) as Classified | undefined;
-    const what = await first(env, classify, (v) => (v?.as === "command" ? `command ${v.command}` : "prompt"));
-    if (what?.as !== "command") {
-      const meta = what?.isMeta ?? input.isMeta;
-      return this.#admit(userMessage(env, what?.content ?? typed(input), meta), what?.controls);
-    }
-    const command = env.registry.find("commands", what.command);
-    const handled = (
-      show: string | undefined,
-      level: SystemMessage["level"],
-      more: object = {},
-      kept: readonly Draft[] = [],
-    ): TurnEvent => {
-      const shown = show ? [systemMessage(env, "command-output", level, show)] : [];
-      return { type: "input.handled", command: what.command, messages: [...kept, ...shown], ...more };
-    };
-    if (!command) return handled(`There is no command "/${what.command}".`, "error");
-    if (this.o.dry && command.it.kind === "local") return handled(`/${command.name} runs without the model.`, "info");
-    const ran = await runOne(env, command, async (ctx, _, saw) => {
-      const result = must(Returns.command, await command.it.run(what.args, ctx));
-      saw({ note: result.kind });
-      return result;
-    });
-    if (!ran.ok) return handled(ran.fault.message, "error");
-    const done = ran.value;
-    if (done.kind === "prompt") {
-      const { point, plugin, name } = command;
-      return this.#admit({ ...userMessage(env, done.content), origin: { by: "plugin", plugin, point, name } }, done.controls);
-    }
-    const { show, level = "info", context, controls, change } = done;
-    if (change) env.emit({ type: "session.changed", change });
-    const kept = context ? [userMessage(env, [{ type: "text", text: context }], true)] : [];
-    return handled(show, level, { ...(controls ? { controls } : {}), ...(change ? { change } : {}) }, kept);
-  }
-
-  async #admit(message: Draft<UserMessage>, controls?: TurnState["controls"]): Promise<TurnEvent> {
-    const env = this.#env;
-    const blocked = (why: string, kept: readonly Draft[]): TurnEvent => {
-      return { type: "input.blocked", why, messages: [...kept, systemMessage(env, "prompt-blocked", "warning", why)] };
-    };
-    const empty = message.content.every((p) => p.type === "text" && p.text.trim() === "");
-    if (empty) return blocked("The prompt is empty.", []);
-    const { verdict, notes } = await admit(env, message.content);
-    if (verdict.say !== "pass") return blocked(verdict.why, verdict.say === "stop" ? [message] : []);
-    return { type: "input.ready", messages: [message, ...notes], ...(controls ? { controls } : {}) };
-  }
 
   async #gather(): Promise<TurnEvent> {
     const env = this.#env;
@@ -224,8 +163,7 @@ class Driver {
     ]);
     const messages = link(this.state.tail, [...memories, ...attached, ...steered]);
     const log = [...this.o.history, ...this.state.added, ...messages];
-    const stages = env.registry.all("compaction").length;
-    this.#view = stages === 0 ? log : await pipe(env, log, env.window() * CHARS_PER_TOKEN, this.state.overflows > 0);
+    this.#view = await env.pack(env, log, this.state.overflows > 0);
     return { type: "context.ready", messages };
   }
   async #buildPrefix(): Promise<void> {
@@ -249,24 +187,20 @@ class Driver {
     const request = requestOf(env, target, this.#prefix!, this.#view);
     const reply = new Reply(env, target, this.#callIds);
     this.#reply = reply;
-    await stream(env, target, request, reply);
+    await stream(env, target, request, reply, this.#calls);
     if (this.stop.signal.aborted) throw new Error("aborted");
-    const message = reply.message();
+    const broken = reply.stop === undefined || (reply.stop === "refusal" && this.#calls.begun);
+    const { reminder } = reply;
+    const message = broken ? reply.cut() : reply.message();
     this.#reply = undefined;
-    if (reply.reminder === undefined) return { type: "model.replied", message };
+    if (reminder === undefined) return { type: "model.replied", message };
     const kept = reply.isEmpty || reply.stop === "refusal" ? {} : { message };
-    return { type: "model.truncated", ...kept, reminder: userMessage(env, [{ type: "text", text: reply.reminder }], true) };
+    return { type: "model.truncated", ...kept, reminder: userMessage(env, [{ type: "text", text: reminder }], true) };
   }
 
   async #judge(): Promise<TurnEvent> {
-    const approved: CallId[] = [];
-    for (const call of this.state.open) {
-      if (this.stop.signal.aborted) break;
-      const decided = await decide(this.#env, call);
-      if (!("role" in decided)) approved.push(call.callId);
-      this.#calls.add(decided);
-    }
-    return { type: "gates.decided", approved };
+    for (const call of this.state.open) this.#calls.take(call);
+    return { type: "gates.decided", approved: await this.#calls.judged() };
   }
   async #execute(): Promise<TurnEvent> {
     return { type: "tools.settled", ...(await this.#calls.next()) };
@@ -280,15 +214,11 @@ class Driver {
   }
 }
 
-const typed = ({ text, images = [] }: Input): Content => (text === "" ? images : [{ type: "text", text }, ...images]);
+export const typed = ({ text, images = [] }: Input): Content => (text === "" ? images : [{ type: "text", text }, ...images]);
 
-function userMessage(env: TurnEnv, content: Content, isMeta?: boolean): Draft<UserMessage> {
+export function userMessage(env: TurnEnv, content: Content, isMeta?: boolean): Draft<UserMessage> {
   return { role: "user", id: env.id("user"), at: env.now(), origin: { by: "user" }, content, ...(isMeta ? { isMeta } : {}) };
 }
-function systemMessage(env: TurnEnv, subtype: string, level: SystemMessage["level"], text: string): Draft<SystemMessage> {
-  return { role: "system", id: env.id("system"), at: env.now(), origin: { by: "kernel" }, subtype, level, text };
-}
-
 /** Events pushed from anywhere, pulled in order by the one consumer of the turn. */
 class Queue<T> {
   #items: T[] = [];

@@ -19,7 +19,7 @@ export const service = <T>(id: string): Service<T> => ({ id });
 type MaybePromise<T> = T | Promise<T>;
 
 /** A contribution as anyone may see it. */
-export type Listed = { plugin: PluginId; name: string; summary?: string; hint?: string; aliases?: readonly string[] };
+export type Listed = { plugin: PluginId; name: string; summary?: string; hint?: string; aliases?: readonly string[]; deferred?: boolean };
 
 export type SessionView = {
   id: string;
@@ -117,7 +117,8 @@ export interface Compaction extends Named {
   compact(view: readonly Message[], budget: Budget, make: MakeAttachment, ctx: CallContext): MaybePromise<readonly Message[]>;
 }
 
-export type ToolSpec = { name: string; description: string; schema: Json };
+/** `deferred`: known by name until a tool message `loads` it; a provider without such a thing leaves it out until then. */
+export type ToolSpec = { name: string; description: string; schema: Json; deferred?: true };
 export type ModelRequest = {
   model: string;
   prefix: Prefix;
@@ -175,8 +176,12 @@ export class ModelError extends Error {
   }
 }
 
-/** `lines`: how many it added to files and removed from them, for the session's sum. */
-export type ToolOutput = { content: string | Content; isError?: boolean; lines?: { added: number; removed: number } };
+type Lines = { added: number; removed: number };
+/**
+ * `lines`: how many it added to files and removed from them, for the session's sum. `loads` names deferred tools that the model may
+ * call from now on. `change` counts for the session from the next step.
+ */
+export type ToolOutput = { content: string | Content; isError?: boolean; lines?: Lines; loads?: readonly string[]; change?: SessionChange };
 export type ToolContext = CallContext & { callId: CallId; progress(text: string): void };
 export interface Tool<S extends z.ZodType = z.ZodType> extends Omit<Named, "deadlineMs"> {
   description: string;
@@ -187,6 +192,16 @@ export interface Tool<S extends z.ZodType = z.ZodType> extends Omit<Named, "dead
   deadlineMs?: number | ((input: z.output<S>) => number);
   /** How long the tool may go on after an abort, to hand over what it has. Default 0. */
   graceMs?: number;
+  /** Whether a session has the tool at all; asked once, so that the tools stay the same. A failure counts as yes. */
+  isEnabled?(session: Omit<SessionView, "messages">): boolean;
+  /** Rarely needed: the model knows its name and summary only, until a search loads it. */
+  deferred?: boolean;
+  /** Whether new input may stop a running call. Default `block`. */
+  interrupt?: "cancel" | "block";
+  /** A call that fails takes those of its reply along that have not ended. */
+  failureCancels?: boolean;
+  /** What gates, hooks and afterTool are shown of the input, with what it leaves unsaid; the call runs with the input as it was given. */
+  observable?(input: z.output<S>, ctx: CallContext): MaybePromise<Json>;
   /** Facts, not policy: what this call would touch. Gates decide. Must not change anything. */
   effects(input: z.output<S>, ctx: CallContext): MaybePromise<readonly Effect[]>;
   /** "shared" calls overlap one another; "exclusive" ones run alone. */

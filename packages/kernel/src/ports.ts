@@ -1,8 +1,8 @@
 /** What a host hands out as capabilities, so that a test, a remote workspace or a sandbox can stand in. Paths are absolute. */
-import type { Usage } from "./protocol.ts";
+import type { CallId, Effort, ModelCost, TurnOutcome, Usage } from "./protocol.ts";
 
 /** Consent and least privilege of what is handed out; not a sandbox. */
-export const CAPABILITIES = ["fs", "process", "session"] as const;
+export const CAPABILITIES = ["fs", "process", "network", "images", "session", "forks"] as const;
 export type CapabilityId = (typeof CAPABILITIES)[number];
 
 /** A typed key for a capability. */
@@ -11,7 +11,10 @@ const capability = <T>(id: CapabilityId): Capability<T> => ({ id });
 
 export const FS = capability<FileSystem>("fs");
 export const PROCESS = capability<Processes>("process");
+export const NETWORK = capability<Network>("network");
+export const IMAGES = capability<Images>("images");
 export const SESSION = capability<SessionPort>("session");
+export const FORKS = capability<Forks>("forks");
 
 /** `size` in bytes, `mtimeMs` since the epoch, `mode` the permission bits. */
 export type FileStat = { kind: "file" | "directory" | "symlink" | "other"; size: number; mtimeMs: number; mode: number };
@@ -25,6 +28,8 @@ export interface FileSystem {
   stat(path: string): Promise<FileStat | undefined>;
   /** The path with every symlink of its existing part resolved; a part that does not exist is kept. */
   realpath(path: string): Promise<string>;
+  /** A file, or a folder with all that is in it; nothing there is no failure. A symlink itself goes, not what it leads to. */
+  remove(path: string): Promise<void>;
   /** Names with their kinds, sorted by name. */
   readdir(path: string): Promise<readonly { name: string; kind: FileStat["kind"] }[]>;
 }
@@ -41,6 +46,8 @@ export type ProcessOptions = {
   /** Bytes kept per stream, from its start and its end; the middle of longer output is dropped and counted. Default 1 MiB. */
   maxBytes?: number;
   onOutput?: (chunk: string, stream: "stdout" | "stderr") => void;
+  /** A file that takes both streams whole, up to 1 GiB; it is made when there is more output than `maxBytes`, for its owner alone. */
+  spool?: string;
 };
 export type ProcessResult = {
   /** Null when a signal ended it. */
@@ -58,11 +65,59 @@ export interface Processes {
   run(options: ProcessOptions): Promise<ProcessResult>;
 }
 
+export type NetworkOptions = { headers?: Readonly<Record<string, string>>; signal?: AbortSignal; timeoutMs?: number; maxBytes?: number };
+/** `body` is decompressed, and cut off at `maxBytes` (10 MiB by default). Header names are in lower case. */
+export type NetworkAnswer = { status: number; headers: Readonly<Record<string, string>>; body: Uint8Array; truncated: boolean };
+export interface Network {
+  /** One request to an http(s) address; a redirect is an answer. Rejects with code `EPRIVATE` for what resolves to no public address. */
+  get(url: string, options?: NetworkOptions): Promise<NetworkAnswer>;
+}
+
+export type ImageSize = { mimeType: string; width: number; height: number };
+/** `side` in pixels, `bytes` before base64. */
+export type ImageLimits = { side: number; bytes: number };
+export interface Images {
+  /** Type and size by the bytes themselves; undefined for what is no image. */
+  size(bytes: Uint8Array): ImageSize | undefined;
+  /** As it is when it is within the limits, else smaller, in a type that models read. Rejects with an Error that says why not. */
+  fit(bytes: Uint8Array, limits?: ImageLimits): Promise<ImageSize & { bytes: Uint8Array }>;
+}
+
+/** `fork`: with the session's own history and prefix, byte for byte; otherwise `system` and the prompt are all that there is. */
+export type ForkOptions = {
+  /** For a person, in a line. */
+  title: string;
+  prompt: string;
+  from: { kind: "fork" } | { kind: "new"; system: string } | { kind: "resume"; id: string };
+  callId?: CallId;
+  /** Names of the tools it has; without it those of its session. */
+  tools?: readonly string[];
+  withoutTools?: readonly string[];
+  model?: string;
+  effort?: Effort;
+  permissionMode?: string;
+  maxSteps?: number;
+};
+export type ForkEnd = { id: string; outcome: TurnOutcome; text: string; steps: number; usage: Usage };
+export type ForkState = { id: string; title: string; depth: number; running: boolean };
+/** Sub-agents of the session. All that are left end with it. */
+export interface Forks {
+  /** It ends when `signal` fires. Throws when there are too many, or too deep. */
+  start(options: ForkOptions, signal?: AbortSignal): { id: string; end: Promise<ForkEnd> };
+  /** Said to it at its next step; false when it has ended. */
+  tell(id: string, text: string): boolean;
+  list(): readonly ForkState[];
+  stop(id: string): void;
+}
+
 /** `usd`: what writing its tokens anew costs more than reading them from the cache; absent where no price is known. */
 export type PrefixCost = { cause: string; tokens: number; usd?: number };
-export type ModelCost = { provider: string; model: string; calls: number; usage: Required<Usage>; usd?: number };
 /** What a command may ask of its session beyond its own result. */
 export interface SessionPort {
+  /** Absolute: a folder for files of this session, for its owner alone; null where nothing is kept. It may have to be made. */
+  readonly folder: string | null;
+  /** Said to the running turn at its next step, or submitted as a turn of its own. `isMeta`: for the model only. */
+  tell(text: string, options?: { isMeta?: boolean }): void;
   /** Everything the model would see now, by place. Sizes are characters of JSON. */
   window(): { parts: readonly { label: string; size: number }[]; limit: number };
   /** USD so far, without the models of `unpriced`; milliseconds spent waiting for models. */

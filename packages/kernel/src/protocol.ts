@@ -32,14 +32,19 @@ export type StopReason = "end" | "tool-calls" | "length" | "refusal" | "pause" |
 /** Tokens. `input` counts neither what was read from the cache nor what was written to it. */
 export type Usage = Readonly<{ input: number; output: number; cacheRead?: number; cacheWrite?: number }>;
 
+/** Summed over the calls of a model; `usd` when its price is known. */
+export type ModelCost = Readonly<{ provider: string; model: string; calls: number; usage: Required<Usage>; usd?: number }>;
+
 /** `at` is milliseconds since the epoch. `parentId` is the message before it, null for the first. */
 type Base = { id: MessageId; parentId: MessageId | null; at: number; origin: Origin };
 
 /** `isMeta`: the model sees it, the person does not. */
 export type UserMessage = Readonly<Base & { role: "user"; content: Content; isMeta?: boolean }>;
 export type AssistantMessage = Readonly<Base & { role: "assistant"; content: readonly AssistantPart[]; stop: StopReason; usage?: Usage }>;
-/** The one result of one call. */
-export type ToolMessage = Readonly<Base & { role: "tool"; callId: CallId; tool: string; outcome: ToolOutcome; content: Content }>;
+/** The one result of one call. `loads`: deferred tools whose schemas the model sees from here on. */
+export type ToolMessage = Readonly<
+  Base & { role: "tool"; callId: CallId; tool: string; outcome: ToolOutcome; content: Content; loads?: readonly string[] }
+>;
 /** Context that the runtime adds for the model. `content` is rendered once, when it is made, so that its bytes never change. */
 export type AttachmentMessage = Readonly<Base & { role: "attachment"; kind: string; content: Content; data?: Json }>;
 /** What the runtime tells the person and the log; never sent to a model. */
@@ -130,6 +135,10 @@ export type EventBody =
   | { type: "tool.started"; call: ToolCallPart }
   | { type: "tool.progress"; callId: CallId; text: string }
   | { type: "tool.finished"; callId: CallId; tool: string; outcome: ToolOutcome; ms: number }
+  /** A conversation of its own begins, lives and ends: of what happens in it, deltas and all, `event` is one after the other. */
+  | { type: "fork.started"; fork: string; title: string; callId?: CallId }
+  | { type: "fork.event"; fork: string; event: RuntimeEvent }
+  | { type: "fork.ended"; fork: string; outcome: TurnOutcome; models: readonly ModelCost[] }
   | { type: "ask.opened"; ask: Ask }
   | { type: "ask.closed"; id: string; answer: Answer }
   | { type: "fault"; fault: Fault }

@@ -46,7 +46,10 @@ export const Returns = {
     z.object({ say: z.enum(["allow", "nothing"]), ...verdict }),
     z.object({ say: z.enum(["ask", "deny"]), why: text, ...verdict }),
   ]),
-  tool: z.union([text.transform((content) => ({ content })), z.object({ content: z.union([text, content]), isError: flag, lines })]),
+  tool: z.union([
+    text.transform((content) => ({ content })),
+    z.object({ content: z.union([text, content]), isError: flag, lines, loads: z.array(text).optional(), change: Change.optional() }),
+  ]),
   effects: z.array(z.object({ kind: z.enum(effects), target: text })),
   chunk: z.discriminatedUnion("type", [
     z.object({ type: z.literal("text"), part, text }),

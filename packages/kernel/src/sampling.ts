@@ -1,7 +1,9 @@
 /** One model call: the request from the view, and the reply put together from its chunks. */
+import type { Calls } from "./calls.ts";
 import { BadOutput } from "./guard.ts";
 import type { ModelChunk, ModelRequest } from "./plugin.ts";
-import type { AssistantMessage, AssistantPart, CallId, Draft, Fault, Json, Message, Prefix, StopReason, Usage } from "./protocol.ts";
+import { type AssistantMessage, type AssistantPart, type CallId, type Draft, type Fault, frozen, type Json } from "./protocol.ts";
+import type { Message, Prefix, StopReason, ToolCallPart, Usage } from "./protocol.ts";
 import type { Entry } from "./registry.ts";
 import { must, Returns } from "./returns.ts";
 import { runOne, type StageEnv, sizeOf, total } from "./stages.ts";
@@ -53,13 +55,13 @@ export class Reply {
     this.#started = env.now();
     this.id = env.id("assistant");
   }
-  /** Throws BadOutput for a chunk that does not fit. */
-  take(chunk: ModelChunk): void {
+  /** Returns the call that the chunk completes. Throws BadOutput for a chunk that does not fit. */
+  take(chunk: ModelChunk): ToolCallPart | undefined {
     const c = must(Returns.chunk, chunk) as ModelChunk;
     if (this.stop !== undefined) throw new BadOutput("a chunk after the stop chunk");
     if (c.type === "retry") this.env.emit({ ...c, type: "model.retry" });
     if (c.type === "retry" && c.model !== undefined) this.target = targetOf(this.env); // the host has heard who answers from now on
-    if (c.type === "ping" || c.type === "retry") return;
+    if (c.type === "ping" || c.type === "retry") return undefined;
     if (c.type === "void") {
       for (const known of [this.#parts, this.#ended]) known.clear();
       return void this.env.emit({ type: "message.voided", id: this.id, why: c.why });
@@ -70,18 +72,22 @@ export class Reply {
       this.stop = c.stop;
       this.reminder = c.reminder;
     } else if (c.type === "part.end") this.#ended.add(c.part);
+    else if (c.type === "call") return this.#call(c);
     else if (c.type !== "usage") this.#grow(c);
+    return undefined;
   }
-  #grow(c: Exclude<ModelChunk, { type: "part.end" | "usage" | "void" | "retry" | "ping" | "stop" }>): void {
+  #call({ part, callId: given, tool, input, malformed }: Extract<ModelChunk, { type: "call" }>): ToolCallPart {
+    let callId = given;
+    for (let n = 2; this.taken.has(callId); n++) callId = `${given}_${n}`; // some servers count from zero in each reply
+    this.taken.add(callId);
+    const call = frozen({ type: "tool-call" as const, callId, tool, input, ...(malformed === undefined ? {} : { malformed }) });
+    this.#parts.set(part, call);
+    this.#ended.add(part);
+    return call;
+  }
+  #grow(c: Extract<ModelChunk, { type: "text" | "reasoning" | "call.delta" }>): void {
     if (c.type === "call.delta") this.#delta(c.part, "tool-call", c.text);
-    else if (c.type === "call") {
-      let callId = c.callId;
-      for (let n = 2; this.taken.has(callId); n++) callId = `${c.callId}_${n}`; // some servers count from zero in each reply
-      this.taken.add(callId);
-      const malformed = c.malformed === undefined ? {} : { malformed: c.malformed };
-      this.#parts.set(c.part, { type: "tool-call", callId, tool: c.tool, input: c.input, ...malformed });
-      this.#ended.add(c.part);
-    } else {
+    else {
       const old = this.#parts.get(c.part);
       if (old && old.type !== c.type) throw new BadOutput(`part ${c.part} was ${old.type} and is now ${c.type}`);
       const text = (old && "text" in old ? old.text : "") + c.text;
@@ -92,6 +98,11 @@ export class Reply {
   }
   #delta(part: number, of: AssistantPart["type"], text: string): void {
     this.env.emit({ type: "message.delta", id: this.id, part, of, text });
+  }
+  /** Ended here: only what is complete stands. */
+  cut(): Draft<AssistantMessage> {
+    [this.stop, this.reminder] = ["aborted", undefined];
+    return this.message();
   }
   message(): Draft<AssistantMessage> {
     const { stop = "end", usage } = this;
@@ -120,16 +131,21 @@ export class Reply {
   }
 }
 
-/** Streams one reply. Throws {@link ModelFailure} for whatever the provider or its server did wrong. */
-export async function stream(env: StageEnv, target: Target, request: ModelRequest, reply: Reply): Promise<void> {
+/**
+ * Streams one reply; its calls are taken up as they come. Throws {@link ModelFailure} for whatever the provider or its server did
+ * wrong, unless calls have begun: then the reply is left without a stop.
+ */
+export async function stream(env: StageEnv, target: Target, request: ModelRequest, reply: Reply, calls: Calls): Promise<void> {
   const ran = await runOne(env, target.provider, async (ctx, scope, saw) => {
     for await (const chunk of target.provider.it.stream(request, ctx)) {
       if (!scope.live() || ctx.signal.aborted) return;
       scope.touch();
-      reply.take(chunk);
+      if (chunk?.type === "void" && calls.begun) return; // what runs cannot be void: the reply ends here
+      const call = reply.take(chunk);
+      if (call) calls.take(call);
     }
     if (reply.stop === undefined && !ctx.signal.aborted) throw new BadOutput("a stream that ends without a stop chunk");
     saw({ note: `stop: ${reply.stop}` });
   });
-  if (!ran.ok) throw new ModelFailure({ ...ran.fault, code: "model-error" });
+  if (!ran.ok && (ran.aborted || !calls.begun)) throw new ModelFailure({ ...ran.fault, code: "model-error" });
 }

@@ -1,11 +1,20 @@
 /** Runs contributions, each mode of `points.ts` written once. Every run leaves one stage record, whose changes are computed here. */
-import { BadOutput, type Breaker, type CallScope, describe, guard, type Ran, type Watch } from "./guard.ts";
-import type { Admitted, Call, CallContext, SessionView, ToolSpec, TurnView, Verdict } from "./plugin.ts";
+import { type CallScope, describe, guard, type Ran, type Watch } from "./guard.ts";
+import type { TurnEvent } from "./machine.ts";
+import type { Call, CallContext, SessionView, ToolSpec, TurnView, Verdict } from "./plugin.ts";
 import { POINTS } from "./points.ts";
-import type { Answer, Ask, AttachmentMessage, Change, Content, Draft, Effect, EventBody, Fault, Json, Message } from "./protocol.ts";
-import { type PluginId, type PointId, type RuntimeEvent, type StageRecord, unpaired } from "./protocol.ts";
+import type { Answer, Ask, AttachmentMessage, Change, Content, Draft, Effect, EventBody, Fault, Input, Json, Message } from "./protocol.ts";
+import type { PluginId, PointId, RuntimeEvent, StageRecord, Who } from "./protocol.ts";
 import { type Entry, type Registry, whoOf } from "./registry.ts";
 import { must, Returns } from "./returns.ts";
+
+/** Switches a contribution off for the session after `limit` failures in a row. */
+export type Breaker = {
+  readonly limit: number;
+  isOpen(who: Who): boolean;
+  /** Returns true when this very failure opened it. */
+  record(who: Who, ok: boolean): boolean;
+};
 
 /** What a host gives the loop. Nothing in the kernel reads a clock, makes an id or touches a disk by itself. */
 export type TurnEnv = {
@@ -23,8 +32,10 @@ export type TurnEnv = {
   tools: readonly ToolSpec[];
   /** Which provider serves a model, by the names and aliases that the host knows; without a name, that of the session. */
   target: (model: string | undefined) => { provider: string; model: string };
-  /** Tokens that a request to the session's model may have. */
-  window: () => number;
+  /** What the input leads to: the points `classifiers`, `commands` and `admission`. */
+  read: (env: StageEnv, input: Input) => Promise<Extract<TurnEvent, { type: `input.${string}` }>>;
+  /** The view of the history that goes to the model: the point `compaction`. `overflowed`: the API has refused the last one as too long. */
+  pack: (env: StageEnv, log: readonly Message[], overflowed: boolean) => Promise<readonly Message[]>;
   capabilities: ReadonlyMap<string, unknown>;
   stateOf: (plugin: PluginId) => Map<string, unknown>;
   /** Remembers the sizes of messages for the session. */
@@ -120,18 +131,6 @@ export async function runOne<T>(env: StageEnv, e: Entry, call: Run<T>, o: RunOpt
 
 type Caller<K extends PointId, T> = (it: Entry<K>["it"], ctx: CallContext) => T | Promise<T>;
 
-export async function first<T>(env: StageEnv, call: Caller<"classifiers", T>, show: (v: T) => string): Promise<T | undefined> {
-  for (const e of env.registry.all("classifiers")) {
-    const ran = await runOne(env, e, async (ctx, _, saw) => {
-      const answer = await call(e.it, ctx);
-      if (answer !== undefined) saw({ note: show(answer) });
-      return answer;
-    });
-    if (ran.ok && ran.value !== undefined) return ran.value;
-  }
-  return undefined;
-}
-
 /** Runs all at once; what `read` makes of each answer is kept in registry order, and nothing of those that failed. */
 export async function collect<K extends PointId, T, M extends object>(
   env: StageEnv,
@@ -155,26 +154,6 @@ export const noteOf = (env: StageEnv) => (said: string | undefined, e: Entry) =>
   return text ? [attachment(env, e, e.name, [{ type: "text", text }])] : [];
 };
 
-export async function pipe(env: StageEnv, messages: readonly Message[], limit: number, overflowed: boolean): Promise<readonly Message[]> {
-  let view = messages;
-  for (const e of env.registry.all("compaction")) {
-    const before = Object.freeze([...view]);
-    const make = (kind: string, content: Content, data?: Json): AttachmentMessage => ({
-      ...attachment(env, e, kind, content, data),
-      parentId: null,
-    });
-    const ran = await runOne(env, e, async (ctx, _, saw) => {
-      const after = await e.it.compact(before, { limit, size: total(env, before), overflowed }, make, ctx);
-      if (after === before) return after;
-      checkView(before, after);
-      saw({ changes: diff(env, before, after) });
-      return after;
-    });
-    if (ran.ok) view = ran.value; // a stage that failed is as if it were not there
-  }
-  return view;
-}
-
 export type Judged = Verdict & { by?: PluginId };
 const STRENGTH = ["deny", "ask", "allow", "nothing"] as const;
 
@@ -192,46 +171,9 @@ export async function gate(env: StageEnv, call: Call, effects: readonly Effect[]
   return verdicts.sort((a, b) => STRENGTH.indexOf(a.say) - STRENGTH.indexOf(b.say));
 }
 
-/** block > stop > pass. A blocker that cannot answer blocks, and says how to get rid of it. */
-export async function admit(env: StageEnv, content: Content): Promise<{ verdict: Admitted; notes: Draft<AttachmentMessage>[] }> {
-  const ask = async (e: Entry<"admission">): Promise<{ verdict: Admitted; notes: Draft<AttachmentMessage>[] }> => {
-    const ran = await runOne(env, e, async (ctx, _, saw) => {
-      const verdict = must(Returns.admitted, await e.it.admit(content, ctx));
-      if (verdict.say !== "pass") saw({ note: verdict.say });
-      return { verdict, notes: noteOf(env)(verdict.say === "pass" ? verdict.context : undefined, e) };
-    });
-    if (ran.ok) return ran.value;
-    return { verdict: { say: "block", why: `${ran.fault.message}. Fix it, or disable plugin "${e.plugin}" in the settings.` }, notes: [] };
-  };
-  const answers = await Promise.all(env.registry.all("admission").map(ask));
-  const of = (say: Admitted["say"]): Admitted | undefined => answers.find((a) => a.verdict.say === say)?.verdict;
-  return { verdict: of("block") ?? of("stop") ?? { say: "pass" }, notes: answers.flatMap((a) => a.notes) };
-}
-
 export function attachment(env: StageEnv, e: Entry, kind: string, content: Content, data?: Json): Draft<AttachmentMessage> {
   const origin = { by: "plugin" as const, ...whoOf(e) };
   return { role: "attachment", id: env.id("attachment"), at: env.now(), origin, kind, content, ...(data === undefined ? {} : { data }) };
-}
-
-/** A stage may drop messages, shorten results and add attachments; it may not invent or alter what the person or the model said. */
-function checkView(before: readonly Message[], after: readonly Message[]): void {
-  if (!Array.isArray(after)) throw new BadOutput("not a list of messages");
-  const places = new Map(before.map((m, i) => [m.id, i]));
-  let last = -1;
-  for (const m of after as readonly Message[]) {
-    const place = places.get(m?.id) ?? -1;
-    const old = before[place];
-    const shown = `${String(m?.role)} message "${String(m?.id)}"`;
-    if (!old && m?.role === "attachment") must(Returns.content, m.content);
-    else if (!old) throw new BadOutput(`a ${shown} that was not there before`);
-    else if (place <= last) throw new BadOutput(`a ${shown} that is there twice or in another order`);
-    else if (old !== m && m.role === "tool" && old.role === "tool" && m.callId === old.callId) must(Returns.content, m.content);
-    else if (old !== m) throw new BadOutput(`an altered ${shown}`);
-    last = Math.max(last, place);
-  }
-  if (!after.some((m) => m.role === "user")) throw new BadOutput("a view without a prompt");
-  const { open, orphan } = unpaired(after);
-  if (open.length + orphan.length > 0) throw new BadOutput(`calls parted from their results: ${[...open, ...orphan].join(", ")}`);
 }
 
 /** Characters of JSON of what a model would read of it. */
@@ -243,15 +185,3 @@ export function sizeOf(env: TurnEnv, it: object): number {
   return size;
 }
 export const total = (env: TurnEnv, messages: readonly Message[]): number => messages.reduce((n, m) => n + sizeOf(env, m), 0);
-
-function diff(env: TurnEnv, before: readonly Message[], after: readonly Message[]): Change[] {
-  const was = new Map(before.map((m) => [m.id, m]));
-  const is = new Set(after.map((m) => m.id));
-  const removed = before.filter((m) => !is.has(m.id)).map((m): Change => ({ op: "remove", id: m.id, size: sizeOf(env, m) }));
-  const rest = after.flatMap((m): Change[] => {
-    const old = was.get(m.id);
-    if (!old) return [{ op: "add", id: m.id, size: sizeOf(env, m) }];
-    return old === m ? [] : [{ op: "replace", id: m.id, size: sizeOf(env, m), was: sizeOf(env, old) }];
-  });
-  return [...removed, ...rest];
-}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BadOutput, Breaker, guard } from "../src/guard.ts";
+import { BadOutput, guard } from "../src/guard.ts";
 import { ModelError } from "../src/plugin.ts";
 
 const who = { plugin: "p", point: "tools" as const, name: "T" };
@@ -142,15 +142,5 @@ describe("guard", () => {
       ok: false,
       fault: { code: "plugin-timeout", message: 'plugin "p" (tools "T") blocked the process' },
     });
-  });
-});
-
-describe("Breaker", () => {
-  it("opens on the third failure in a row, and says so once", () => {
-    const breaker = new Breaker();
-    expect([breaker.record(who, false), breaker.record(who, false), breaker.record(who, true)]).toEqual([false, false, false]);
-    expect([breaker.record(who, false), breaker.record(who, false), breaker.isOpen(who)]).toEqual([false, false, false]);
-    expect([breaker.record(who, false), breaker.isOpen(who), breaker.record(who, false)]).toEqual([true, true, false]);
-    expect(breaker.isOpen({ ...who, name: "Other" })).toBe(false);
   });
 });

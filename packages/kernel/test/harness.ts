@@ -1,19 +1,20 @@
 /** Runs one turn over contributions given inline, with a provider that plays replies and refuses a request that breaks the invariant. */
 import {
-  Breaker,
   type Contributions,
   type Entry,
   type ModelChunk,
   type ModelRequest,
   type PointId,
   type Provider,
-  Registry,
+  type Registry,
   type RuntimeEvent,
   runTurn,
   type TurnEnv,
   type TurnOptions,
   type TurnState,
+  typed,
   unpaired,
+  userMessage,
 } from "../src/index.ts";
 
 export type Reply = readonly ModelChunk[] | ((request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelChunk>);
@@ -41,6 +42,31 @@ export function scripted(replies: readonly Reply[]): { provider: Provider; reque
   return { provider, requests };
 }
 
+function registryOf(entries: readonly Entry[]): Registry {
+  const all = (point: PointId): Entry[] => entries.filter((e) => e.point === point);
+  const named = (e: Entry, name: string): boolean => [e.name, ...((e.it as { aliases?: string[] }).aliases ?? [])].includes(name);
+  return {
+    all: (point) => all(point) as never,
+    find: (point, name) => all(point).find((e) => named(e, name)) as never,
+    use: (token) => {
+      throw new Error(`nobody provides ${token.id}`);
+    },
+  };
+}
+
+function breakerOf(limit = 3): TurnEnv["breaker"] {
+  const failures = new Map<string, number>();
+  return {
+    limit,
+    isOpen: (who) => (failures.get(JSON.stringify(who)) ?? 0) >= limit,
+    record(who, ok) {
+      const key = JSON.stringify(who);
+      failures.set(key, ok ? 0 : (failures.get(key) ?? 0) + 1);
+      return failures.get(key) === limit;
+    },
+  };
+}
+
 export function envOf(contributions: Contributions, more: Partial<TurnEnv> = {}): TurnEnv {
   const entries = Object.entries(contributions).flatMap(([point, list]) =>
     list.map((it): Entry => ({ plugin: "acme", point: point as PointId, name: it.name, options: undefined, capabilities: ["fs"], it })),
@@ -48,8 +74,8 @@ export function envOf(contributions: Contributions, more: Partial<TurnEnv> = {})
   let n = 0;
   const states = new Map<string, Map<string, unknown>>();
   return {
-    registry: new Registry(entries),
-    breaker: new Breaker(),
+    registry: registryOf(entries),
+    breaker: breakerOf(),
     now: () => 0,
     id: (kind) => `${kind}-${++n}`,
     asker: async () => ({ kind: "deny" }),
@@ -72,7 +98,8 @@ export function envOf(contributions: Contributions, more: Partial<TurnEnv> = {})
       return state;
     },
     sizes: new WeakMap(),
-    window: () => 200_000,
+    read: async (env, input) => ({ type: "input.ready", messages: [userMessage(env, typed(input), input.isMeta)] }),
+    pack: async (_, log) => log,
     tools: (contributions.tools ?? []).map((t) => ({ name: t.name, description: t.description, schema: t.jsonSchema ?? {} })),
     target: (model = "m") => ({ provider: "fake", model: model.replace(/^fake\//, "") }),
     ...more,

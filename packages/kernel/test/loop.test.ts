@@ -5,7 +5,6 @@ import {
   defineTool,
   type Gate,
   type Message,
-  ModelError,
   type Tool,
   textOf,
   unpaired,
@@ -203,142 +202,6 @@ describe("a turn", () => {
     expect(state.outcome).toMatchObject({ kind: "failed", fault: { code: "model-error", who: { plugin: "acme", name: "fake" } } });
     expect((state.outcome as { fault: { message: string } }).fault.message).toContain(why);
   });
-
-  it("sends a smaller view when the model says it is too long, and fails when there is none", async () => {
-    const tooLong = (): AsyncIterable<never> => {
-      throw new ModelError("prompt is too long", { kind: "overflow", status: 400 });
-    };
-    const drop = {
-      name: "drop",
-      compact: (view: readonly Message[], budget: { overflowed: boolean }) => (budget.overflowed ? view.slice(1) : view),
-    };
-    const history: Message[] = [
-      { role: "user", id: "old", parentId: null, at: 0, origin: { by: "user" }, content: [{ type: "text", text: "old" }] },
-    ];
-    const healed = await run({ compaction: [drop] }, { replies: [tooLong, says("ok")], history });
-    expect(healed.state.outcome).toEqual({ kind: "completed" });
-    expect(healed.requests.map((r) => r.messages.length)).toEqual([2, 1]);
-    const stuck = await run({}, { replies: [tooLong, tooLong, tooLong], history });
-    expect(stuck.state.outcome).toMatchObject({ kind: "failed", fault: { model: { kind: "overflow" } } });
-    expect(stuck.requests).toHaveLength(3);
-  });
-});
-
-describe("input", () => {
-  const classify = (answer: unknown) => ({ classifiers: [{ name: "c", classify: () => answer as never }] });
-  const command = (result: unknown, kind: "local" | "prompt" = "local") => ({
-    ...classify({ as: "command", command: "do", args: "x y" }),
-    commands: [{ name: "do", kind, summary: "", run: () => result as never }],
-  });
-
-  it("ends a local command without the model", async () => {
-    const { state, requests } = await run(command({ kind: "handled", show: "shown", context: "kept", change: { model: "other" } }));
-    expect(state.outcome).toEqual({ kind: "handled", command: "do" });
-    expect(state.change).toEqual({ model: "other" });
-    expect(state.added).toMatchObject([
-      { role: "user", isMeta: true, content: [{ text: "kept" }] },
-      { role: "system", subtype: "command-output", text: "shown" },
-    ]);
-    expect(requests).toHaveLength(0);
-  });
-
-  it("asks the model what a prompt command expands to, under its controls", async () => {
-    const controls = { model: "fake/small", allowedTools: ["Echo"], nextInput: "then this", submitNextInput: true };
-    const { state, requests, events } = await run(
-      command({ kind: "prompt", content: [{ type: "text", text: "expanded" }], controls }, "prompt"),
-    );
-    expect(requests[0]).toMatchObject({
-      model: "small",
-      messages: [{ content: [{ text: "expanded" }], origin: { by: "plugin", name: "do" } }],
-    });
-    expect(state.controls).toEqual(controls);
-    expect(events.at(-1)).toMatchObject({ next: { text: "then this", submit: true } });
-  });
-
-  it.each([
-    [
-      "throws",
-      () => {
-        throw new Error("no");
-      },
-      "threw: no",
-    ],
-    ["returns rubbish", () => 42, "returned something unusable"],
-  ])("tells the person when a command %s", async (_, runIt, why) => {
-    const { state } = await run({ ...command(undefined), commands: [{ name: "do", kind: "local", summary: "", run: runIt as never }] });
-    expect(state.outcome).toEqual({ kind: "handled", command: "do" });
-    expect(state.added).toMatchObject([{ role: "system", level: "error", text: expect.stringContaining(why) }]);
-  });
-
-  it("takes a classifier that fails for silent", async () => {
-    const { state } = await run({
-      classifiers: [
-        {
-          name: "bad",
-          classify: () => {
-            throw new Error("x");
-          },
-        },
-      ],
-    });
-    expect(state.outcome).toEqual({ kind: "completed" });
-  });
-
-  it("refuses an empty prompt", async () => {
-    const { state, requests } = await run({}, { input: { text: "  \n", source: "repl" } });
-    expect([state.outcome, requests.length]).toEqual([{ kind: "blocked", why: "The prompt is empty." }, 0]);
-  });
-
-  it.each([
-    ["block", [], "blocked"],
-    ["stop", ["user"], "blocked"],
-  ])("admission: %s", async (say, kept, kind) => {
-    const { state, requests } = await run({
-      admission: [
-        { name: "ok", admit: () => ({ say: "pass" }) },
-        { name: "no", admit: () => ({ say: say as "block", why: "not now" }) },
-      ],
-    });
-    expect(state.outcome).toEqual({ kind, why: "not now" });
-    expect(roles(state.added)).toEqual([...kept, "system"]);
-    expect(requests).toHaveLength(0);
-  });
-
-  it("adds what admission has to say behind the prompt", async () => {
-    const { requests } = await run({ admission: [{ name: "note", admit: () => ({ say: "pass", context: "mind the gap" }) }] });
-    expect(roles(requests[0]!.messages)).toEqual(["user", "attachment"]);
-  });
-
-  it("blocks when a blocker is broken, and says how to be rid of it", async () => {
-    const { state } = await run({
-      admission: [
-        {
-          name: "broken",
-          admit: () => {
-            throw new Error("x");
-          },
-        },
-      ],
-    });
-    expect(state.outcome).toMatchObject({ kind: "blocked", why: expect.stringContaining('disable plugin "acme"') });
-  });
-
-  it("shows what would be sent, and calls nobody", async () => {
-    let seen: unknown;
-    const { requests, events } = await run(
-      { tools: [echo()] },
-      {
-        dry: (request) => {
-          seen = request;
-        },
-      },
-    );
-    expect(requests).toHaveLength(0);
-    expect(seen).toMatchObject({ model: "m", messages: [{ role: "user" }], tools: [{ name: "Echo" }] });
-    expect(events.at(-1)!.type).toBe("turn.ended");
-    const local = await run(command({ kind: "handled", show: "ran!" }), { dry: () => {} });
-    expect(local.state.added).toMatchObject([{ text: "/do runs without the model." }]);
-  });
 });
 
 describe("context", () => {
@@ -410,51 +273,6 @@ describe("context", () => {
       { replies: [calls(["c", "Echo"]), says("done")], steering },
     );
     expect(roles(first.requests[1]!.messages)).toEqual(["user", "user", "assistant", "tool", "user"]);
-  });
-});
-
-describe("compaction", () => {
-  const history: Message[] = ["a", "b", "c"].map((id, i) => ({
-    role: "user",
-    id,
-    parentId: i === 0 ? null : "x",
-    at: 0,
-    origin: { by: "user" },
-    content: [{ type: "text", text: id }],
-  }));
-  const stage = (compact: (view: readonly Message[], make: (kind: string, content: never) => AttachmentMessage) => unknown) => ({
-    compaction: [{ name: "s", compact: (view: readonly Message[], _: unknown, make: never) => compact(view, make) as readonly Message[] }],
-  });
-  it("sends a smaller view and keeps the log", async () => {
-    const { requests, state, events } = await run(
-      stage((view, make) => [make("summary", [{ type: "text", text: "short" }] as never), ...view.slice(2)]),
-      { history },
-    );
-    expect(requests[0]!.messages.map((m) => m.role)).toEqual(["attachment", "user", "user"]);
-    expect(roles(state.added)).toEqual(["user", "assistant"]);
-    expect(
-      of(events, "stage.ran")
-        .find((e) => e.record.point === "compaction")!
-        .record.changes.map((c) => c.op),
-    ).toEqual(["remove", "remove", "add"]);
-  });
-  it.each([
-    ["invents a prompt", (view: readonly Message[]) => [...view, { ...view[0]!, id: "new" }]],
-    ["changes what was said", (view: readonly Message[]) => view.map((m) => ({ ...m, content: [{ type: "text", text: "other" }] }))],
-    ["returns no list", () => "nope"],
-    ["returns a list of nothing", () => [undefined]],
-  ])("discards a view that %s", async (_, compact) => {
-    const { requests, events } = await run(stage(compact as never), { history });
-    expect(requests[0]!.messages.map((m) => m.id)).toEqual(["a", "b", "c", "user-1"]);
-    expect(of(events, "fault")[0]!.fault).toMatchObject({ who: { point: "compaction" } });
-  });
-  it("discards a view that parts a call from its result", async () => {
-    const { state, requests } = await run(
-      { tools: [echo()], ...stage((view) => view.filter((m) => m.role !== "tool")) },
-      { replies: [calls(["c", "Echo"]), says("done")] },
-    );
-    expect(state.outcome).toEqual({ kind: "completed" });
-    expect(roles(requests[1]!.messages)).toEqual(["user", "assistant", "tool"]);
   });
 });
 
@@ -754,21 +572,22 @@ describe("closers, observers and contexts", () => {
   it("takes a context away when its call is over, and keeps state between calls", async () => {
     let late: (() => unknown) | undefined;
     let count: unknown;
-    const classifier = {
-      name: "c",
-      classify: (_: unknown, ctx: never) => {
-        late = () => (ctx as { state: { get(k: string): unknown } }).state.get("k");
-        (ctx as { state: { set(k: string, v: unknown): void } }).state.set("k", 1);
-        return undefined;
-      },
-    };
     await run({
-      classifiers: [classifier as never],
       systemPrompt: [
         {
           name: "s",
           placement: "system",
           build: (ctx) => {
+            late = () => ctx.state.get("k");
+            ctx.state.set("k", 1);
+            return undefined;
+          },
+        },
+      ],
+      closers: [
+        {
+          name: "c",
+          close: (_, ctx) => {
             count = ctx.state.get("k");
             return undefined;
           },
@@ -862,31 +681,6 @@ describe("what plugins cannot do", () => {
     await run({ closers: [closer as never] }, { history, prefix });
     expect(errors).toEqual(["TypeError", "TypeError", "TypeError", "TypeError"]);
     expect(history[0]).toMatchObject({ content: [{ text: "old" }] });
-  });
-  it.each([
-    [
-      "edits in place",
-      (view: Message[]) => {
-        view.splice(0, 1);
-        return view;
-      },
-    ],
-    ["drops every prompt", () => []],
-    ["turns the order round", (view: Message[]) => [...view].reverse()],
-    ["says a thing twice", (view: Message[]) => [...view, view[0]]],
-    ["adds an attachment without content", (view: Message[]) => [...view, { role: "attachment", id: "x" }]],
-  ])("a compaction that %s is discarded", async (_, compact) => {
-    const history: Message[] = ["a", "b"].map((id) => ({
-      role: "user",
-      id,
-      parentId: null,
-      at: 0,
-      origin: { by: "user" },
-      content: [{ type: "text", text: id }],
-    }));
-    const { requests, events } = await run({ compaction: [{ name: "s", compact: compact as never }] }, { history });
-    expect(requests[0]!.messages.map((m) => m.id)).toEqual(["a", "b", "user-1"]);
-    expect(of(events, "stage.ran").find((e) => e.record.point === "compaction")!.record.status).toBe("failed");
   });
   it("nothing goes on that its schema does not name", async () => {
     const loop: Record<string, unknown> = { type: "text", text: "x" };

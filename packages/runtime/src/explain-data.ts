@@ -61,19 +61,28 @@ export function explainData(events: readonly RuntimeEvent[]): TurnTable {
     events.flatMap((e) => (e.type === "tool.decided" ? [e.decision.callId] : e.type === "tool.finished" ? [e.callId] : [])),
   );
   const dry = isDry(events);
+  let early: { readonly phase: Phase; readonly row: TableRow }[] = [];
+  const taken = (phase: Phase): TableRow[] => {
+    const now = early.filter((it) => it.phase === phase || phase === "done");
+    early = early.filter((it) => !now.includes(it));
+    return now.map((it) => it.row);
+  };
   for (const event of events) {
     if (event.turn !== turn) continue;
     if (event.type === "turn.phase") {
-      if (event.to !== "done") sections.push({ phase: event.to, step: event.step, rows: [] });
+      if (event.to !== "done") sections.push({ phase: event.to, step: event.step, rows: taken(event.to) });
       continue;
     }
     const made = rowOf(event) ?? unrun(event, known);
     if (!made) continue;
     const row = dry && event.type === "model.requested" ? { ...made, status: "would send" } : made;
     const late = event.type === "stage.ran" && event.record.point === "observers";
+    const phase = phaseOf(event);
     if (late) last.rows.push(row);
+    else if (phase && sections.at(-1)!.phase === "sampling") early.push({ phase, row });
     else sections.at(-1)!.rows.push(row);
   }
+  sections.at(-1)!.rows.push(...taken("done"));
   const all = last.rows.length > 0 ? [...sections, last] : sections;
   return {
     turn,
@@ -87,6 +96,14 @@ export function explainData(events: readonly RuntimeEvent[]): TurnTable {
     usage: usageOf(events),
     ms: ended && started ? ended.at - started.at : 0,
   };
+}
+
+/** Where a table tells of a call, which may begin while its reply still comes in. */
+function phaseOf(e: RuntimeEvent): Phase | undefined {
+  const point = e.type === "stage.ran" ? e.record.point : undefined;
+  if (point === "gates" || e.type === "tool.decided" || e.type === "ask.opened" || e.type === "ask.closed") return "gating";
+  if (point === "tools" || point === "afterTool" || e.type === "tool.finished") return "executing";
+  return undefined;
 }
 
 /** Only a turn that was built and not sent is complete without a reply. */

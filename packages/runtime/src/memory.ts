@@ -161,6 +161,12 @@ class MemoryDisk implements FileSystem {
   async realpath(path: string): Promise<string> {
     return this.#resolve(path);
   }
+  async remove(path: string): Promise<void> {
+    const name = path.slice(parentOf(path).length).replace(/^\//, "");
+    const real = `${this.#resolve(parentOf(path))}/${name}`.replace(/^\/\//, "/");
+    for (const map of [this.files, this.#links, this.#meta])
+      for (const key of map.keys()) if (key === real || key.startsWith(`${real}/`)) map.delete(key);
+  }
   async readdir(path: string): Promise<readonly { readonly name: string; readonly kind: FileStat["kind"] }[]> {
     const real = this.#resolve(path);
     if (this.files.has(real)) throw systemError("ENOTDIR", `not a directory, "${path}"`);

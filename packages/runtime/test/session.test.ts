@@ -51,7 +51,7 @@ describe("a turn", () => {
       ["turn.started", "hi"],
     ]);
     await running;
-    expect(atRun.slice(-3)).toEqual(["tool.decided", "turn.phase", "tool.started"]);
+    expect(atRun.slice(-3)).toEqual(["stage.ran", "tool.decided", "tool.started"]);
   });
 
   it("never rejects for what a model or a plugin did", async () => {
@@ -279,7 +279,7 @@ describe("the session", () => {
     ]);
     session = await runtime.open();
     await session.submit("hi");
-    expect([(await dry!).request, session.messages.length]).toEqual([{ model: "m", messages: 4 }, 4]);
+    expect([(await dry!).request, session.messages.length]).toEqual([{ model: "m", messages: 2 }, 4]);
   });
 
   it("closes: aborts what runs, answers what waits, and takes no more", async () => {

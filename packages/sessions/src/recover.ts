@@ -1,5 +1,17 @@
 /** From what a log holds to the session it stands for. Pure. */
-import type { Effort, EventType, Input, Message, Prefix, RuntimeEvent } from "@heddle/kernel/protocol";
+import {
+  type AssistantMessage,
+  type CallId,
+  callsOf,
+  type Effort,
+  type EventType,
+  type Input,
+  type Message,
+  type MessageId,
+  type Prefix,
+  type RuntimeEvent,
+  type ToolCallPart,
+} from "@heddle/kernel/protocol";
 import type { LogLine } from "./lines.ts";
 import { mend } from "./mend.ts";
 import { isEvent, type LogContents } from "./read.ts";
@@ -40,7 +52,9 @@ export function recover(contents: LogContents): Recovered {
   let model: string | undefined;
   let effort: Effort | undefined;
   let permissionMode: string | undefined;
+  const begun = new BegunCalls();
   for (const line of contents.lines) {
+    begun.see(line);
     if (line.type === "message.added") history.push(line.message);
     else if (line.type === "history.dropped") history = history.filter((m) => !line.ids.includes(m.id));
     else if (line.type === "prefix.built") prefix = line.prefix;
@@ -55,17 +69,48 @@ export function recover(contents: LogContents): Recovered {
       prefix = undefined;
     }
   }
-  const mended = mend(history);
+  const unsaid = begun.message(history.at(-1)?.id ?? null);
+  const mended = mend(unsaid ? [...history, unsaid] : history);
   const waiting = waitingInputs(contents.lines);
   const at = contents.lines.reduce((last, line) => Math.max(last, line.at), 0);
   const append: LogLine[] = [
-    ...mended.closing.map((message) => ({ type: "message.added" as const, message, at, turn: null, step: 0 })),
+    ...[...(unsaid ? [unsaid] : []), ...mended.closing].map((message) => ({
+      type: "message.added" as const,
+      message,
+      at,
+      turn: null,
+      step: 0,
+    })),
     ...waiting.map(({ id }) => ({ type: "input.taken" as const, id, at })),
   ];
   const pending = waiting.map((w) => w.input);
   const notices = noticesOf(contents, mended, pending);
   const spent = contents.lines.filter((line): line is RuntimeEvent => isEvent(line) && isCost(line));
   return { messages: mended.messages, prefix, model, effort, permissionMode, pending, spent, notices, append };
+}
+
+/** Calls that had begun while their reply still came in, when the process died: nothing else in the log tells of the reply. */
+class BegunCalls {
+  readonly #calls = new Map<CallId, ToolCallPart>();
+  #asked: Extract<RuntimeEvent, { type: "model.requested" }> | undefined;
+  #at = 0;
+
+  see(line: LogLine): void {
+    if (line.type === "model.requested") this.#asked = line;
+    else if (line.type === "tool.started") {
+      this.#calls.set(line.call.callId, line.call);
+      this.#at = line.at;
+    } else if (line.type === "message.added" && line.message.role === "assistant")
+      for (const { callId } of callsOf(line.message)) this.#calls.delete(callId);
+    else if (line.type === "session.changed" && line.change.clear) this.#calls.clear();
+  }
+  message(parentId: MessageId | null): AssistantMessage | undefined {
+    const content = [...this.#calls.values()];
+    if (content.length === 0) return undefined;
+    const { provider = "", model = "" } = this.#asked ?? {};
+    const id = `${content[0]!.callId}.unsaid`;
+    return { role: "assistant", id, parentId, at: this.#at, origin: { by: "model", provider, model }, content, stop: "aborted" };
+  }
 }
 
 /** What waited and was never taken; and the input of a turn that had not put it into the history when the process died. */

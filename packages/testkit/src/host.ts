@@ -56,6 +56,10 @@ export function testHost({ files = {}, cwd = "/project", fails, ...more }: TestH
         check("realpath", path);
         return fs.realpath(path);
       },
+      async remove(path) {
+        check("remove", path);
+        return fs.remove(path);
+      },
       async readdir(path) {
         check("readdir", path);
         const folder = await fs.realpath(path);

@@ -1,11 +1,12 @@
-import { readFileSync } from "node:fs";
-import { Breaker, type Entry, type PointId, Registry, runTurn, type TurnEnv, textOf } from "@heddle/kernel";
-import { FS, PROCESS } from "@heddle/kernel/plugin";
+import { FS, PROCESS, textOf } from "@heddle/kernel/plugin";
+import { ownPlugin, runTurnWith, testHost } from "@heddle/testkit";
 import { describe, expect, it } from "vitest";
+import packageJson from "../package.json" with { type: "json" };
+import plugin from "../src/index.ts";
 import { kitOf } from "./support/harness.ts";
 import { MemoryFs } from "./support/memory-fs.ts";
 
-const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).heddle;
+const manifest = packageJson.heddle;
 
 describe("the plugin", () => {
   it("contributes what its manifest says, with the overlap that each tool bears", async () => {
@@ -84,64 +85,21 @@ describe("the plugin", () => {
 
 describe("in a turn of the real loop", () => {
   it("applies two edits of one reply to one file, after the read of the same reply", async () => {
-    const fs = new MemoryFs({ "/w/a.txt": "one\ntwo\n" });
-    const kit = await kitOf({ fs });
-    const entry = (point: PointId, it: unknown): Entry =>
-      ({ plugin: "p", point, name: (it as { name: string }).name, options: {}, capabilities: ["fs", "process"], it }) as Entry;
-    const replies = [
-      [
-        { tool: "Read", input: { file_path: "a.txt" } },
-        { tool: "Edit", input: { file_path: "a.txt", old_string: "one", new_string: "1" } },
-        { tool: "Edit", input: { file_path: "/w/a.txt", old_string: "two", new_string: "2" } },
-      ],
-      [],
-    ];
-    const provider = {
-      name: "fake",
-      async *stream() {
-        const calls = replies.shift() ?? [];
-        for (const [part, call] of calls.entries()) yield { type: "call" as const, part, callId: `c${part}`, ...call };
-        yield { type: "stop" as const, stop: calls.length > 0 ? ("tool-calls" as const) : ("end" as const) };
-      },
-    };
-    let n = 0;
-    const env: TurnEnv = {
-      registry: new Registry([entry("providers", provider), ...kit.tools.map((tool) => entry("tools", tool))]),
-      breaker: new Breaker(),
-      now: () => 0,
-      id: (kind) => `${kind}-${++n}`,
-      asker: async () => ({ kind: "allow" }),
-      record: () => {},
-      log: () => {},
-      session: {
-        id: "s",
-        cwd: "/w",
-        directories: [],
-        provider: "fake",
-        model: "m",
-        permissionMode: "default",
-        headless: false,
-        list: () => [],
-      },
-      tools: kit.tools.map((t) => ({ name: t.name, description: t.description, schema: t.jsonSchema ?? {} })),
-      target: () => ({ provider: "fake", model: "m" }),
-      window: () => 200_000,
-      capabilities: new Map<string, unknown>([["fs", fs]]),
-      stateOf: () => new Map(),
-      sizes: new WeakMap(),
-    };
-    const results: string[] = [];
-    const options = {
-      turn: "t",
-      input: { text: "go", source: "sdk" as const },
-      history: [],
-      signal: new AbortController().signal,
-      steering: () => [],
-    };
-    for await (const event of runTurn(env, options))
-      if (event.type === "message.added" && event.message.role === "tool")
-        results.push(`${event.message.outcome}: ${textOf(event.message.content).split("\n")[0]}`);
+    const host = testHost({ files: { "/w/a.txt": "one\ntwo\n" } });
+    const edit = (file_path: string, old_string: string, new_string: string) => ({
+      tool: "Edit",
+      input: { file_path, old_string, new_string },
+    });
+    const calls = [{ tool: "Read", input: { file_path: "a.txt" } }, edit("a.txt", "one", "1"), edit("/w/a.txt", "two", "2")];
+    const { added } = await runTurnWith({
+      host,
+      cwd: "/w",
+      plugins: [ownPlugin(plugin, packageJson)],
+      replies: [{ calls }, "done"],
+      answers: () => ({ kind: "allow" }),
+    });
+    const results = added.flatMap((m) => (m.role === "tool" ? [`${m.outcome}: ${textOf(m.content).split("\n")[0]}`] : []));
     expect(results).toEqual(["ok:      1\tone", "ok: Edited a.txt: +1 -1 lines.", "ok: Edited a.txt: +1 -1 lines."]);
-    expect(fs.text("/w/a.txt")).toBe("1\n2\n");
+    expect(new TextDecoder().decode(await host.fs.readFile("/w/a.txt"))).toBe("1\n2\n");
   });
 });

@@ -23,6 +23,7 @@ export function nodeFiles(): FileSystem {
       }
     },
     realpath: (file) => realpath(path.resolve(file), 0),
+    remove: (file) => fs.rm(file, { recursive: true, force: true }),
     async readdir(dir) {
       const entries = await fs.readdir(dir, { withFileTypes: true });
       return entries.map((e) => ({ name: e.name, kind: kindOf(e) })).sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));

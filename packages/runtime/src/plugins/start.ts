@@ -1,9 +1,10 @@
 /** From a list of candidates to a frozen registry, and back down again. */
-import { type Entry, type PluginId, Registry } from "@heddle/kernel";
+import type { Entry, PluginId, Registry } from "@heddle/kernel";
 import type { Candidate, Host, PluginInfo, Problem } from "../types.ts";
 import { type ActivateOptions, type Active, activate, disposeOne } from "./activate.ts";
 import { checkManifests, orderByNeed, type Ready } from "./order.ts";
 import { problemOf, type Report } from "./problem.ts";
+import { PluginRegistry } from "./registry.ts";
 import { clashOf, type Owned, renameAll } from "./rename.ts";
 import type { Contribution } from "./shapes.ts";
 
@@ -130,7 +131,7 @@ class Stage {
           } as Entry);
         }),
     );
-    return new Registry(Object.freeze(entries), new Map([...this.#services].map(([id, { value }]) => [id, value])));
+    return new PluginRegistry(Object.freeze(entries), new Map([...this.#services].map(([id, { value }]) => [id, value])));
   }
   async dispose(): Promise<readonly Problem[]> {
     const left: Problem[] = [];

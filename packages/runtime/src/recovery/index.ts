@@ -1,5 +1,15 @@
 /** Puts recovery around every provider of a registry. The kernel knows nothing of it. */
-import { type CallContext, type Entry, type ModelChunk, ModelError, POINT_IDS, type Provider, Registry, type Usage } from "@heddle/kernel";
+import {
+  type CallContext,
+  type Entry,
+  type ModelChunk,
+  ModelError,
+  POINT_IDS,
+  type Provider,
+  type Registry,
+  type Usage,
+} from "@heddle/kernel";
+import { changed } from "../plugins/registry.ts";
 import { targetIn } from "../session/catalog.ts";
 import type { PrefixBreak } from "../session/prefix-watch.ts";
 import type { Images, Timers } from "../types.ts";
@@ -74,7 +84,8 @@ export function withRecovery(registry: Registry, means: Means, options?: Recover
     };
     return Object.freeze({ ...entry, capabilities, it: provider });
   };
-  return { registry: new Wrapped(registry, new Map(providers.map((e) => [e, wrap(e)]))), forget: (id) => void sessions.delete(id) };
+  const wrapped = new Map<Entry, Entry>(providers.map((e) => [e, wrap(e)]));
+  return { registry: changed(registry, POINT_IDS, (e) => wrapped.get(e) ?? e), forget: (id) => void sessions.delete(id) };
 }
 
 /** The kernel counts the deadline of a provider from its last chunk, and a person may think for longer. */
@@ -94,14 +105,4 @@ function fallbacksOf(registry: Registry, usual: Entry<"providers">, { fallbackMo
     const { provider, model } = targetIn(registry, usual.name, name);
     return { entry: registry.find("providers", provider) ?? usual, model };
   });
-}
-
-class Wrapped extends Registry {
-  readonly #inner: Registry;
-
-  constructor(inner: Registry, wrapped: ReadonlyMap<Entry, Entry>) {
-    super(POINT_IDS.flatMap((point): readonly Entry[] => inner.all(point)).map((e) => wrapped.get(e) ?? e));
-    this.#inner = inner;
-  }
-  override use: Registry["use"] = (token) => this.#inner.use(token);
 }

@@ -36,6 +36,7 @@ export const PING_MS = 30_000;
 
 const CUT_OFF = "The reply was cut off.";
 
+type Retry = Exclude<Plan, { why: string }>;
 type RetryChunk = Extract<ModelChunk, { type: "retry" }>;
 
 /** A stream without a stop chunk. When it is given up, the kernel says whose mistake that is. */
@@ -163,6 +164,7 @@ export class Recovery {
       this.#slimmed = true;
       if ("why" in plan || !(await slimMore(this.#request.messages, memory.slimmed, this.#shrink))) throw error;
       this.#request = { ...this.#request, messages: slim(this.#request.messages, memory.slimmed) };
+      if (attempt.stands) return yield* this.#leave(attempt, fault, message, plan);
       if (attempt.shown) yield { type: "void", why: CUT_OFF };
       yield retry(fault, message, plan);
       return true;
@@ -173,12 +175,7 @@ export class Recovery {
     const plan = next ? turn.budget.atOnce() : turn.budget.after(fault, this.#ctx.now());
     if ("why" in plan && error instanceof Unfinished) return false;
     if ("why" in plan) throw plan.why === "" ? error : new ModelError(`${message} ${plan.why}`, fault);
-    if (attempt.stands) {
-      turn.debt = { ...plan, fault, message };
-      yield* attempt.complete();
-      yield attempt.ends({ type: "stop", stop: "aborted", reminder: prompts["cut-off"] });
-      return false;
-    }
+    if (attempt.stands) return yield* this.#leave(attempt, fault, message, plan);
     if (attempt.shown) yield { type: "void", why: CUT_OFF };
     this.#whole = !turn.wholeTried && isInStream(fault);
     turn.wholeTried ||= this.#whole;
@@ -186,6 +183,13 @@ export class Recovery {
     return true;
   }
 
+  /** Ends the reply with what stands of it: the next call, which is to tell of the retry, asks for the rest. */
+  async *#leave(attempt: Attempt, fault: ModelFault, message: string, plan: Retry): AsyncGenerator<ModelChunk, false> {
+    this.#o.turn.debt = { ...plan, fault, message };
+    yield* attempt.complete();
+    yield attempt.ends({ type: "stop", stop: "aborted", reminder: prompts["cut-off"] });
+    return false;
+  }
   /** A reply came to its stop. Returns true to ask again. */
   async *#ended(attempt: Attempt, stop: StopChunk): AsyncGenerator<ModelChunk, boolean> {
     const { turn } = this.#o;
@@ -235,7 +239,7 @@ export class Recovery {
   }
 
   /** Tells of a retry and lets its time pass. */
-  async *#wait(fault: ModelFault, message: string, plan: Exclude<Plan, { why: string }>, next?: Target): AsyncGenerator<ModelChunk> {
+  async *#wait(fault: ModelFault, message: string, plan: Retry, next?: Target): AsyncGenerator<ModelChunk> {
     const { signal } = this.#ctx;
     yield { ...retry(fault, message, plan), ...(next ? { model: nameOf(next) } : {}) };
     for (let left = plan.waitMs; left > 0 && !signal.aborted; left -= PING_MS) {
@@ -245,7 +249,7 @@ export class Recovery {
   }
 }
 
-const retry = (fault: ModelFault, message: string, { attempt, of, waitMs }: Exclude<Plan, { why: string }>): RetryChunk => ({
+const retry = (fault: ModelFault, message: string, { attempt, of, waitMs }: Retry): RetryChunk => ({
   type: "retry",
   cause: fault.kind,
   attempt,

@@ -1,7 +1,7 @@
 /** A session: takes inputs one turn at a time, drives the kernel's loop, writes the log before anyone sees an event. */
 import {
   type Answer,
-  Breaker,
+  CHARS_PER_TOKEN,
   type Effort,
   type EventBody,
   type Input,
@@ -19,14 +19,17 @@ import { isKept, type LogLine, mend, type SessionLog } from "@heddle/sessions";
 import { textOfError } from "../plugins/problem.ts";
 import { type Host, type Session, SessionError, type TurnResult } from "../types.ts";
 import { Asks, nobody } from "./asks.ts";
+import { FailureBreaker } from "./breaker.ts";
 import type { Catalog } from "./catalog.ts";
 import { type Cost, RUNTIME } from "./cost.ts";
 import type { DebugLog } from "./debug-log.ts";
 import { dryRun } from "./dry.ts";
 import { Fanout, type Listener } from "./fanout.ts";
 import { Inputs, inputOf, type Waiting } from "./inputs.ts";
+import { pack } from "./pack.ts";
 import { PluginStates } from "./plugin-states.ts";
 import type { PrefixBreak } from "./prefix-watch.ts";
+import { readInput } from "./read-input.ts";
 import { Spending } from "./spending.ts";
 import type { SessionStart } from "./start.ts";
 import { SessionState } from "./state.ts";
@@ -68,7 +71,7 @@ export class Engine implements Session {
   readonly #inputs: Inputs;
   readonly #asks: Asks;
   readonly #fanout: Fanout;
-  readonly #breaker = new Breaker();
+  readonly #breaker = new FailureBreaker();
   readonly #sizes = new WeakMap<object, number>();
   readonly #spending: Spending;
   readonly #state: SessionState;
@@ -192,7 +195,7 @@ export class Engine implements Session {
     const states = this.#states.copy();
     const env: TurnEnv = {
       ...this.#env(),
-      breaker: new Breaker(),
+      breaker: new FailureBreaker(),
       asker: async (ask) => nobody(ask),
       stateOf: (plugin) => states.of(plugin),
     };
@@ -304,7 +307,12 @@ export class Engine implements Session {
     const { host, registry, catalog, watch, debug } = this.#deps;
     const state = this.#state;
     const target = (model = state.model) => catalog.target(this.#start.provider, turn?.fallback ?? model);
-    const port: SessionPort = { window: () => windowOf(catalog, target(), state.prefix, state.messages), cost: () => this.cost };
+    const port: SessionPort = {
+      folder: this.path?.replace(/\.jsonl$/, "") ?? null,
+      tell: (text, { isMeta } = {}) => this.steer({ text, source: "agent", ...(isMeta ? { isMeta } : {}) }),
+      window: () => windowOf(catalog, target(), state.prefix, state.messages),
+      cost: () => this.cost,
+    };
     return {
       registry,
       breaker: this.#breaker,
@@ -322,7 +330,8 @@ export class Engine implements Session {
       stateOf: (plugin) => this.#states.of(plugin),
       sizes: this.#sizes,
       target,
-      window: () => catalog.window(target()),
+      read: readInput,
+      pack: (env, log, overflowed) => pack(env, log, catalog.window(target()) * CHARS_PER_TOKEN, overflowed),
       tools: catalog.tools,
       ...(watch ? { watch } : {}),
     };

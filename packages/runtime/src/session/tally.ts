@@ -6,7 +6,7 @@ import type { TurnResult } from "../types.ts";
 export class Tally {
   readonly #messages: Message[] = [];
   readonly #inputs = new Map<string, Json>();
-  readonly #denials: { tool: string; callId: string; input: Json }[] = [];
+  readonly #denials: { readonly tool: string; readonly callId: string }[] = [];
   #usage: Usage = { input: 0, output: 0 };
   #apiMs = 0;
   #calls = 0;
@@ -29,7 +29,7 @@ export class Tally {
     else if (event.type === "stage.ran" && event.record.point === "providers") this.#apiMs += event.record.ms;
     else if (event.type === "tool.decided" && event.decision.say === "deny") {
       const { tool, callId } = event.decision;
-      this.#denials.push({ tool, callId, input: this.#inputs.get(callId) ?? null });
+      this.#denials.push({ tool, callId });
     } else if (event.type === "turn.ended") this.ended = event;
   }
   /** `ms` is the wall time of the turn. */
@@ -44,7 +44,7 @@ export class Tally {
       messages: this.#messages,
       text: textFor(outcome, this.#messages),
       usage: this.#usage,
-      denials: this.#denials,
+      denials: this.#denials.map((d) => ({ ...d, input: this.#inputs.get(d.callId) ?? null })),
     };
   }
 }

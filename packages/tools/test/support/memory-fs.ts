@@ -51,6 +51,9 @@ export class MemoryFs implements FileSystem {
   text(path: string): string {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(this.bytes(path));
   }
+  async remove(path: string): Promise<void> {
+    for (const p of [...this.nodes.keys()]) if (p === path || p.startsWith(`${path}/`)) this.nodes.delete(p);
+  }
   names(): string[] {
     return [...this.nodes].filter(([, n]) => n.kind !== "directory").map(([path]) => path);
   }
