@@ -73,14 +73,23 @@ export interface Network {
   get(url: string, options?: NetworkOptions): Promise<NetworkAnswer>;
 }
 
-export type ImageSize = { mimeType: string; width: number; height: number };
-/** `side` in pixels, `bytes` before base64. */
-export type ImageLimits = { side: number; bytes: number };
+export type ImageType = "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+type Size = Readonly<{ width: number; height: number }>;
+/** Pixels of the longest side, and bytes of the file. */
+export type ImageLimits = Readonly<{ side: number; bytes: number }>;
+/** Or why there is none, to be read after "image left out: ". `unable`: nothing is installed that could make it smaller. */
+export type Fitted =
+  | (Size & Readonly<{ mimeType: ImageType; bytes: Uint8Array; was: Size & { bytes: number } }>)
+  | { why: string; unable?: true };
+/** Both look at the bytes, never at a name or a declared type. */
 export interface Images {
-  /** Type and size by the bytes themselves; undefined for what is no image. */
-  size(bytes: Uint8Array): ImageSize | undefined;
-  /** As it is when it is within the limits, else smaller, in a type that models read. Rejects with an Error that says why not. */
-  fit(bytes: Uint8Array, limits?: ImageLimits): Promise<ImageSize & { bytes: Uint8Array }>;
+  /**
+   * Scaled, turned as its camera was held, of several pictures the first; of another type where its own is not taken or stays too
+   * large. The same bytes give the same bytes. Never rejects. Costs nothing for what is within the limits, else up to seconds.
+   */
+  fit(bytes: Uint8Array, limits?: ImageLimits): Promise<Fitted>;
+  /** From the header alone. Undefined for what servers do not take, also where `fit` can convert it. */
+  size(bytes: Uint8Array): (Size & { mimeType: ImageType }) | undefined;
 }
 
 /** `fork`: with the session's own history and prefix, byte for byte; otherwise `system` and the prompt are all that there is. */

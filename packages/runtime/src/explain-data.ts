@@ -79,7 +79,7 @@ export function explainData(events: readonly RuntimeEvent[]): TurnTable {
     const late = event.type === "stage.ran" && event.record.point === "observers";
     const phase = phaseOf(event);
     if (late) last.rows.push(row);
-    else if (phase && sections.at(-1)!.phase === "sampling") early.push({ phase, row });
+    else if (phase && CALLS.indexOf(phase) > CALLS.indexOf(sections.at(-1)!.phase)) early.push({ phase, row });
     else sections.at(-1)!.rows.push(row);
   }
   sections.at(-1)!.rows.push(...taken("done"));
@@ -98,6 +98,7 @@ export function explainData(events: readonly RuntimeEvent[]): TurnTable {
   };
 }
 
+const CALLS: readonly Phase[] = ["sampling", "gating", "executing"];
 /** Where a table tells of a call, which may begin while its reply still comes in. */
 function phaseOf(e: RuntimeEvent): Phase | undefined {
   const point = e.type === "stage.ran" ? e.record.point : undefined;

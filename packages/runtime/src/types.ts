@@ -3,6 +3,8 @@ import type {
   Answer,
   Effort,
   FileSystem,
+  ImageLimits,
+  Images,
   Input,
   Json,
   Message,
@@ -34,37 +36,8 @@ export type Host = {
   readonly images?: Images;
 };
 
-/** What every server takes. */
-export type ImageType = "image/png" | "image/jpeg" | "image/gif" | "image/webp";
-/** Pixels of the longest side, and bytes of the file. */
-export type ImageLimits = { readonly side: number; readonly bytes: number };
 /** Servers scale what is larger down to this side, and refuse more than 5 MB of base64. */
 export const IMAGE_LIMITS: ImageLimits = { side: 1568, bytes: 3_932_160 };
-
-/**
- * An image within the limits, the same bytes when it was so already; or why there is none, to be read after "image left out: ".
- * `unable`: not the image's fault, nothing is installed that could make it smaller.
- */
-export type Fitted =
-  | {
-      readonly mimeType: ImageType;
-      readonly bytes: Uint8Array;
-      readonly width: number;
-      readonly height: number;
-      readonly was: { readonly width: number; readonly height: number; readonly bytes: number };
-    }
-  | { readonly why: string; readonly unable?: true };
-
-/** Both look at the bytes, never at a name or a declared type. */
-export type Images = {
-  /**
-   * Scaled, turned as its camera was held, of several pictures the first; of another type where its own is not taken or stays too
-   * large. The same bytes give the same bytes. Never rejects. Costs nothing for what is within the limits, else up to seconds.
-   */
-  fit(bytes: Uint8Array, limits?: ImageLimits): Promise<Fitted>;
-  /** From the header alone. Undefined for what servers do not take, also where `fit` can convert it. */
-  size(bytes: Uint8Array): { readonly mimeType: ImageType; readonly width: number; readonly height: number } | undefined;
-};
 
 /** Waits and alarms; milliseconds. A test has a clock of its own. */
 export type Timers = {

@@ -1,9 +1,11 @@
 /** Images that servers would refuse: made to fit by the host, and in the requests of a session. */
+
+import type { Images } from "@heddle/kernel";
 import fc from "fast-check";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
 import { imageLibrary, nodeImages } from "../src/node/index.ts";
-import { IMAGE_LIMITS, type Images } from "../src/types.ts";
+import { IMAGE_LIMITS } from "../src/types.ts";
 import { says } from "./support.ts";
 import { flatPng, look, noise, part, picture, seen } from "./support-images.ts";
 import { fails } from "./support-recovery.ts";

@@ -379,12 +379,12 @@ describe("a refusal", () => {
   const REFUSED = "meta A safety filter stopped the reply. Answer again, and leave out what it may have objected to.";
 
   it("is asked about once more, and what came of it is dropped", async () => {
-    const ran = await play([stops("refusal", half("I")), says("fine")]);
+    const ran = await play([stops("refusal", [...half("I"), ...call("c1", 1)]), says("fine")]);
     expect(ran.story).toEqual(["user go", "void", REFUSED, 'model end "fine"']);
   });
 
   it("that comes when a call has begun leaves the call and its result, and nothing else", async () => {
-    const ran = await play([stops("refusal", [...half("I"), ...call("c1", 1)]), says("fine")]);
+    const ran = await play([stops("refusal", [...half("I"), ...call("c1", 1), ...half("and", 2)]), says("fine")]);
     expect(ran.story).toEqual(["user go", "model aborted c1", "tool c1", 'model end "fine"']);
   });
 

@@ -1,10 +1,9 @@
 /** Images made for tests, and a session that is given them. */
-import type { ImagePart, Input, Message } from "@heddle/kernel";
+import type { ImagePart, Images, Input, Message } from "@heddle/kernel";
 import sharp from "sharp";
 import type { Session } from "../src/index.ts";
 import { type MemoryHost, memoryHost } from "../src/memory.ts";
 import { nodeImages } from "../src/node/index.ts";
-import type { Images } from "../src/types.ts";
 import { allowAll, echo, type Reply, scripted, seenBy, start } from "./support.ts";
 
 /** One colour; a few KB, whatever its size. */

@@ -1,6 +1,6 @@
 /** What the first bytes of an image say, without decoding it. */
 import { Buffer } from "node:buffer";
-import type { ImageType } from "../types.ts";
+import type { ImageType } from "@heddle/kernel";
 
 /** `plain`: nothing in it stops a server from reading it. False when its end is missing, and for the colours of print. */
 export type ImageHeader = { readonly mimeType: ImageType; readonly width: number; readonly height: number; readonly plain: boolean };

@@ -1,7 +1,8 @@
 /** Makes images fit with sharp, which is optional and loaded by the first image that needs it. */
 import { createRequire } from "node:module";
+import type { Fitted, ImageLimits, Images, ImageType } from "@heddle/kernel";
 import type { Sharp as Picture } from "sharp";
-import { type Fitted, IMAGE_LIMITS, type ImageLimits, type Images, type ImageType } from "../types.ts";
+import { IMAGE_LIMITS } from "../types.ts";
 import { type ImageHeader, imageHeader } from "./image-header.ts";
 
 type Library = typeof import("sharp")["default"];

@@ -10,8 +10,12 @@ export class Attempt {
   readonly #base: number;
   readonly #ended = new Set<number>();
   readonly #said = new Set<number>();
-  /** Nobody acts on a call before its reply is over, so all wait for the end, which says whether the last one was cut off. */
-  readonly #calls: CallChunk[] = [];
+  /**
+   * A call waits until something comes behind it, since the end of the reply may say that it was cut off. One that cannot be read
+   * waits for the end, which says why, and so do those behind it.
+   */
+  readonly #waiting: CallChunk[] = [];
+  #passed = 0;
   #next: number;
   #shown = false;
   #told = false;
@@ -28,10 +32,10 @@ export class Attempt {
   }
   /** Whether it holds complete text or a complete call. */
   get stands(): boolean {
-    return this.complete().length > 0 || [...this.#said].some((part) => this.#ended.has(part));
+    return this.#passed + this.complete().length > 0 || [...this.#said].some((part) => this.#ended.has(part));
   }
   get hasCalls(): boolean {
-    return this.#calls.length > 0;
+    return this.#passed + this.#waiting.length > 0;
   }
   /** Whether there is text or a call in it, complete or not. */
   get hasOutput(): boolean {
@@ -46,19 +50,19 @@ export class Attempt {
     return this.#next;
   }
 
-  /** What is to be passed on for it now. What is no chunk is passed on too: the kernel says what is wrong with it. */
-  take(chunk: ModelChunk): ModelChunk | undefined {
+  /** What is to be passed on now. What is no chunk is passed on too: the kernel says what is wrong with it. */
+  take(chunk: ModelChunk): readonly ModelChunk[] {
     switch (chunk?.type) {
       case "stop":
         this.stop = chunk;
         this.usage = chunk.usage ?? this.usage;
-        return undefined;
+        return [];
       case "usage":
         this.usage = chunk.usage;
-        return chunk;
+        return [chunk];
       case "void":
         this.#forget();
-        return chunk;
+        return [chunk];
       case "text":
       case "reasoning":
       case "call.delta":
@@ -66,17 +70,20 @@ export class Attempt {
       case "part.end":
         return this.#part(chunk);
       default:
-        return chunk;
+        return [chunk];
     }
   }
-  #part(given: Extract<ModelChunk, { type: "text" | "reasoning" | "call.delta" | "call" | "part.end" }>): ModelChunk | undefined {
+  #part(given: Extract<ModelChunk, { type: "text" | "reasoning" | "call.delta" | "call" | "part.end" }>): readonly ModelChunk[] {
     const chunk = { ...given, part: given.part + this.#base };
+    const before = chunk.part >= this.#next && this.#waiting.every((c) => c.malformed === undefined) ? this.#waiting.splice(0) : [];
+    this.#passed += before.length;
     this.#next = Math.max(this.#next, chunk.part + 1);
     if (chunk.type === "part.end") this.#ended.add(chunk.part);
     else this.#shown = true;
     if (chunk.type === "text" && typeof chunk.text === "string" && chunk.text.trim() !== "") this.#said.add(chunk.part);
-    if (chunk.type !== "call") return chunk;
-    return void this.#calls.push(chunk);
+    if (chunk.type !== "call") return [...before, chunk];
+    this.#waiting.push(chunk);
+    return before;
   }
   /** The stop chunk that is passed on: what the reply has cost goes with it. */
   ends(stop: StopChunk): StopChunk {
@@ -86,17 +93,22 @@ export class Attempt {
   #forget(): void {
     this.#ended.clear();
     this.#said.clear();
-    this.#calls.length = 0;
+    this.#waiting.length = 0;
+    this.#passed = 0;
     this.#shown = false;
   }
-  /** The calls of a reply that broke. One without arguments may have lost them, unless something came behind it. */
+  /** Of those that wait, the calls of a reply that broke. One without arguments may have lost them, unless something came behind it. */
   complete(): readonly CallChunk[] {
-    return this.#calls.filter((c) => c.malformed === undefined && !(this.#isLast(c) && isEmpty(c.input)));
+    return this.#waiting.filter((c) => c.malformed === undefined && !(this.#isLast(c) && isEmpty(c.input)));
   }
-  /** The calls of a reply that came to its stop. The one that a limit fell into is not run, even if what there is of it can be read. */
+  /** Whether no call of the reply can be read. */
+  get isUnreadable(): boolean {
+    return this.#passed === 0 && this.#waiting.length > 0 && this.calls().every((c) => c.malformed !== undefined);
+  }
+  /** Those that wait, of a reply that came to its stop. The one that a limit fell into is not run, even if what there is of it can be read. */
   calls(): readonly CallChunk[] {
     const stop = this.stop?.stop;
-    return this.#calls.map((c) => {
+    return this.#waiting.map((c) => {
       const isCut = (stop === "length" || stop === "overflow") && this.#isLast(c);
       const malformed = c.malformed ?? (isCut ? "the reply was cut off within them" : undefined);
       if (malformed === undefined) return c;

@@ -1,7 +1,6 @@
 /** Images of requests as every provider takes them: one over the limits is replaced by a smaller version, one that cannot be read by a note. */
 import { Buffer } from "node:buffer";
-import type { Content, ImagePart, Message } from "@heddle/kernel";
-import type { Fitted, ImageLimits, Images } from "../types.ts";
+import type { Content, Fitted, ImageLimits, ImagePart, Images, Message } from "@heddle/kernel";
 
 /** What a request that was too large in bytes gets instead. */
 const SMALL: ImageLimits = { side: 768, bytes: 150_000 };

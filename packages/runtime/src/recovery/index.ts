@@ -2,6 +2,7 @@
 import {
   type CallContext,
   type Entry,
+  type Images,
   type ModelChunk,
   ModelError,
   POINT_IDS,
@@ -12,7 +13,7 @@ import {
 import { changed } from "../plugins/registry.ts";
 import { targetIn } from "../session/catalog.ts";
 import type { PrefixBreak } from "../session/prefix-watch.ts";
-import type { Images, Timers } from "../types.ts";
+import type { Timers } from "../types.ts";
 import { Budget } from "./budget.ts";
 import { contextOf } from "./context.ts";
 import { PING_MS, Recovery } from "./provider.ts";

@@ -134,8 +134,7 @@ export class Recovery {
       end: (why) => own.abort(why),
     });
     for await (const chunk of chunks) {
-      const passed = attempt.take(chunk);
-      if (passed) yield passed;
+      yield* attempt.take(chunk);
       if (attempt.stop) return;
     }
     if (!attempt.stop && !signal.aborted) throw new Unfinished("The reply ended before it was complete.", { kind: "network" });
@@ -160,9 +159,10 @@ export class Recovery {
       throw error;
     }
     if (fault.kind === "too-large") {
-      const plan = this.#slimmed ? { why: "" } : turn.budget.atOnce();
+      const slimmer = !this.#slimmed && (await slimMore(this.#request.messages, memory.slimmed, this.#shrink));
       this.#slimmed = true;
-      if ("why" in plan || !(await slimMore(this.#request.messages, memory.slimmed, this.#shrink))) throw error;
+      const plan = slimmer ? turn.budget.atOnce() : { why: "" };
+      if ("why" in plan) throw error;
       this.#request = { ...this.#request, messages: slim(this.#request.messages, memory.slimmed) };
       if (attempt.stands) return yield* this.#leave(attempt, fault, message, plan);
       if (attempt.shown) yield { type: "void", why: CUT_OFF };
@@ -198,9 +198,7 @@ export class Recovery {
     turn.tooLong = undefined;
     if (stop.stop === "refusal") return yield* this.#refused(attempt, stop);
     const calls = attempt.calls();
-    const unread = calls.filter((c) => c.malformed !== undefined);
-    const isAll = calls.length > 0 && unread.length === calls.length;
-    turn.unreadable = isAll ? { times: (turn.unreadable?.times ?? 0) + 1, last: lastOf(unread) } : undefined;
+    turn.unreadable = attempt.isUnreadable ? { times: (turn.unreadable?.times ?? 0) + 1, last: lastOf(calls) } : undefined;
     yield* calls;
     yield attempt.ends({ ...stop, ...this.#reminder(attempt, stop) });
     return false;

@@ -1,7 +1,6 @@
 /** What is remembered of the calls of one turn, and of one session. */
-import type { Entry, ModelFault } from "@heddle/kernel";
+import type { Entry, Images, ModelFault } from "@heddle/kernel";
 import { PrefixWatch } from "../session/prefix-watch.ts";
-import type { Images } from "../types.ts";
 import type { Budget } from "./budget.ts";
 import { Cached } from "./cached.ts";
 import { FittedImages } from "./images.ts";

@@ -40,7 +40,7 @@ export class Catalog {
     this.#tools ??= this.#registry.all("tools").flatMap((e): ToolSpec[] => {
       try {
         const schema = e.it.jsonSchema ?? (z.toJSONSchema(e.it.input, { io: "input" }) as Json);
-        return [{ name: e.name, description: e.it.description, schema }];
+        return [{ name: e.name, description: e.it.description, schema, ...(e.it.deferred ? { deferred: true as const } : {}) }];
       } catch (error) {
         const message = `plugin "${e.plugin}" (tools "${e.name}") has an input schema that no model can read: ${String(error)}`;
         this.faults.push({ code: "plugin-bad-output", who: { plugin: e.plugin, point: "tools", name: e.name }, message });
@@ -53,8 +53,14 @@ export class Catalog {
   list(point: PointId): readonly Listed[] {
     const shown = this.#registry.all(point).filter((e) => !(e.it as { hidden?: boolean }).hidden);
     return shown.map(({ plugin, name, it }) => {
-      const { summary, hint, aliases } = it as Partial<Listed>;
-      return { plugin, name, ...(summary ? { summary } : {}), ...(hint ? { hint } : {}), ...(aliases ? { aliases } : {}) };
+      const { summary, hint, aliases, deferred } = it as Partial<Listed>;
+      return {
+        ...{ plugin, name },
+        ...(summary ? { summary } : {}),
+        ...(hint ? { hint } : {}),
+        ...(aliases ? { aliases } : {}),
+        ...(deferred ? { deferred } : {}),
+      };
     });
   }
   /** The model that a name stands for. */

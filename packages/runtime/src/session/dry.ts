@@ -45,6 +45,7 @@ export async function dryRun(env: TurnEnv, o: DryOptions): Promise<{ request: Js
   while (!(await turn.next()).done);
   if (!found) return { request: null, events };
   const { request, entry } = found;
+  events.push({ type: "turn.ended", outcome: { kind: "completed" }, steps: 0, at: env.now(), turn: events[0]?.turn ?? null, step: 0 });
   const plain = JSON.parse(JSON.stringify(request)) as Json;
   const { encode } = entry.it;
   if (!encode) return { request: plain, events };

@@ -326,6 +326,7 @@ export class Engine implements Session {
         ["fs", host.fs],
         ["process", host.processes],
         ["session", port],
+        ...(host.images ? [["images", host.images] as const] : []),
       ]),
       stateOf: (plugin) => this.#states.of(plugin),
       sizes: this.#sizes,

@@ -43,6 +43,7 @@ export const nodeFs: FileSystem = {
   async realpath(path) {
     return fsp.realpath(path).catch(async () => join(await nodeFs.realpath(dirname(path)), path.slice(path.lastIndexOf("/") + 1)));
   },
+  remove: (path) => fsp.rm(path, { recursive: true, force: true }),
   async readdir(path) {
     const entries = await fsp.readdir(path, { withFileTypes: true });
     return entries.map((e) => ({ name: e.name, kind: kindOf(e) })).sort((a, b) => (a.name < b.name ? -1 : 1));
