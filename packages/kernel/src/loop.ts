@@ -88,7 +88,11 @@ class Driver {
   }
   /** After an abort: what is finished is kept, and nothing else happens. */
   async #end(): Promise<void> {
-    if (this.state.phase === "sampling" && this.#calls.begun) this.#apply({ type: "model.replied", message: this.#reply!.cut() });
+    if (this.state.phase === "sampling" && this.#calls.begun) {
+      const message = this.#reply!.cut();
+      this.#reply = undefined;
+      this.#apply({ type: "model.replied", message });
+    }
     if (this.state.phase === "gating") this.#apply(await this.#judge());
     if (this.state.phase === "executing") this.#apply(await this.#execute());
     if (this.state.phase !== "done")

@@ -93,8 +93,10 @@ describe("calls of a reply that is still coming in", () => {
   it("answer for what they did when the person stops the reply", async () => {
     const stopper = new AbortController();
     const reply: Reply = async function* (_, signal) {
-      yield call(0, "a", "Echo");
-      yield call(1, "b", "Hangs");
+      yield text(0, "Working on it.");
+      yield { type: "part.end", part: 0 };
+      yield call(1, "a", "Echo");
+      yield call(2, "b", "Hangs");
       await until(signal);
       yield* [];
     };
@@ -112,7 +114,8 @@ describe("calls of a reply that is still coming in", () => {
       ["a", "ok"],
       ["b", "aborted"],
     ]);
-    expect(state.added[1]).toMatchObject({ role: "assistant", stop: "aborted" });
+    expect(state.added.map((m) => m.role)).toEqual(["user", "assistant", "tool", "tool"]);
+    expect(state.added[1]).toMatchObject({ stop: "aborted", content: [{ text: "Working on it." }, { callId: "a" }, { callId: "b" }] });
   });
 
   it("wait for a person where one is asked, and hold up those behind them", async () => {
