@@ -178,8 +178,11 @@ export type Session = {
   readonly pendingInputs: readonly Input[];
   /** Runs one turn. While another runs, waits for its end. Never rejects for what a plugin, a model or a person did. */
   submit(input: Input | string): Promise<TurnResult>;
-  /** Said to the running turn at its next step; submitted as a turn of its own when none is left. */
-  steer(input: Input | string): void;
+  /**
+   * Said to the running turn at its next step; submitted as a turn of its own when none is left. `now` stops the tools that run, if
+   * all of them may be stopped, so that the step comes at once.
+   */
+  steer(input: Input | string, options?: { readonly now?: boolean }): void;
   answer(askId: string, answer: Answer): void;
   /** Ends the running turn; its finished results are kept. */
   abort(reason?: string): void;

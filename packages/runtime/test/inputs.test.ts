@@ -1,4 +1,4 @@
-import { type Answer, textOf, unpaired } from "@heddle/kernel";
+import { type Answer, defineTool, textOf, unpaired, z } from "@heddle/kernel";
 import { describe, expect, it } from "vitest";
 import type { Session } from "../src/index.ts";
 import { allowAll, calls, commands, echo, gateway, linesOf, pluginOf, says, scripted, seenBy, start, typesOf, waits } from "./support.ts";
@@ -33,6 +33,37 @@ describe("inputs while a turn runs", () => {
       "assistant",
     ]);
     expect(typesOf(linesOf(host)).filter((t) => t.startsWith("input."))).toEqual(["input.queued", "input.taken"]);
+  });
+
+  it("that steer now stop a tool that may be stopped, and leave every other", async () => {
+    const run = async (interrupt: "cancel" | "block") => {
+      const door = gateway();
+      const { candidate, requests } = scripted([calls("Wait", {}), says("done")]);
+      const wait = defineTool({
+        name: "Wait",
+        description: "Waits.",
+        input: z.object({}),
+        overlap: "shared",
+        interrupt,
+        effects: () => [],
+        run: (_, ctx) =>
+          Promise.race([
+            door.promise.then(() => "waited"),
+            new Promise<string>((resolve) => ctx.signal.addEventListener("abort", () => resolve("stopped"))),
+          ]),
+      });
+      const { runtime } = await start([candidate, allowAll, pluginOf("wait", { tools: [wait] })]);
+      const session = await runtime.open();
+      session.subscribe((e) => {
+        if (e.type !== "tool.started") return;
+        session.steer("rather y", { now: true });
+        if (interrupt === "block") door.open();
+      });
+      const { outcome } = await session.submit("hi");
+      return [outcome.kind, ...requests[1]!.messages.slice(2).map((m) => (m.role === "tool" ? [m.outcome, textOf(m.content)] : m.role))];
+    };
+    expect(await run("cancel")).toEqual(["completed", ["aborted", "Stopped, because the user has said something new."], "user"]);
+    expect(await run("block")).toEqual(["completed", ["ok", "waited"], "user"]);
   });
 
   it("that steer become a turn of their own when no step is left, before what was queued", async () => {

@@ -60,6 +60,8 @@ type Running = {
   step: number;
   /** Who answers for the rest of the turn, once the model that was asked for does not. */
   fallback?: string;
+  /** Stops the tools that run, where all of them allow it. */
+  interrupt?: (why: string) => boolean;
 };
 
 export class Engine implements Session {
@@ -172,11 +174,12 @@ export class Engine implements Session {
       else this.#begin({ ...waiting, logged: false });
     });
   }
-  steer(input: Input | string): void {
+  steer(input: Input | string, { now = false }: { readonly now?: boolean } = {}): void {
     if (this.#disposed) throw new SessionError(`session "${this.id}" is closed; open it again to go on`);
     const waiting = { id: this.#deps.host.id("input"), input: inputOf(input) };
     if (this.busy) this.#inputs.steer(waiting);
     else this.#begin({ ...waiting, logged: false });
+    if (now) this.#running?.interrupt?.("Stopped, because the user has said something new.");
   }
   answer(askId: string, answer: Answer): void {
     if (!this.#asks.answer(askId, answer)) this.#deps.debug.write("runtime", `an answer to "${askId}", which is not open, was dropped`);
@@ -257,6 +260,9 @@ export class Engine implements Session {
         history: this.#state.messages,
         signal: turn.controller.signal,
         steering: () => this.#inputs.drain(),
+        interrupter: (interrupt) => {
+          turn.interrupt = interrupt;
+        },
         ...(prefix ? { prefix } : {}),
         ...(maxSteps === undefined ? {} : { limits: { steps: maxSteps } }),
       });
