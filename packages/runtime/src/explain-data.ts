@@ -23,6 +23,8 @@ export type TableRow = {
   readonly ms?: number;
   /** Until the first chunk of a reply. */
   readonly firstMs?: number;
+  /** Which call of its reply it tells of, from 1. */
+  readonly call?: number;
   readonly stage?: StageRecord;
 };
 export type TableSection = { readonly phase: Phase; readonly step: number; readonly rows: readonly TableRow[] };
@@ -60,6 +62,7 @@ export function explainData(events: readonly RuntimeEvent[]): TurnTable {
   const known = new Set(
     events.flatMap((e) => (e.type === "tool.decided" ? [e.decision.callId] : e.type === "tool.finished" ? [e.callId] : [])),
   );
+  const places = placesOf(events);
   const dry = isDry(events);
   let early: { readonly phase: Phase; readonly row: TableRow }[] = [];
   const taken = (phase: Phase): TableRow[] => {
@@ -75,7 +78,12 @@ export function explainData(events: readonly RuntimeEvent[]): TurnTable {
     }
     const made = rowOf(event) ?? unrun(event, known);
     if (!made) continue;
-    const row = dry && event.type === "model.requested" ? { ...made, status: "would send" } : made;
+    const call = places.get(callIdOf(event) ?? "");
+    const row = {
+      ...made,
+      ...(call === undefined ? {} : { call }),
+      ...(dry && event.type === "model.requested" ? { status: "would send" } : {}),
+    };
     const late = event.type === "stage.ran" && event.record.point === "observers";
     const phase = phaseOf(event);
     if (late) last.rows.push(row);
@@ -96,6 +104,16 @@ export function explainData(events: readonly RuntimeEvent[]): TurnTable {
     usage: usageOf(events),
     ms: ended && started ? ended.at - started.at : 0,
   };
+}
+
+/** The place of each call in its reply, from 1. */
+function placesOf(events: readonly RuntimeEvent[]): ReadonlyMap<string, number> {
+  const replies = events.flatMap((e) => (e.type === "message.added" && e.message.role === "assistant" ? [e.message] : []));
+  return new Map(replies.flatMap((m) => callsOf(m).map(({ callId }, i) => [callId, i + 1] as const)));
+}
+function callIdOf(e: RuntimeEvent): string | undefined {
+  if (e.type === "tool.finished") return e.callId;
+  return e.type === "message.added" && e.message.role === "tool" ? e.message.callId : undefined;
 }
 
 const CALLS: readonly Phase[] = ["sampling", "gating", "executing"];
@@ -262,7 +280,7 @@ function messageRow(m: Extract<RuntimeEvent, { type: "message.added" }>["message
 
 const jsonOf = (value: Json): string => JSON.stringify(value) ?? "";
 
-/** Rows of contributions that ran together, in an order that does not depend on which was faster. */
+/** Rows of what ran together, in an order that does not depend on which was faster: calls as the model made them. */
 function settled(rows: readonly TableRow[]): TableRow[] {
   const out: TableRow[] = [];
   let run: TableRow[] = [];
@@ -273,7 +291,7 @@ function settled(rows: readonly TableRow[]): TableRow[] {
     prefix = [];
   };
   for (const r of rows) {
-    if (TOGETHER.some((point) => point === r.kind) || r.kind === "tool") run.push(r);
+    if (TOGETHER.some((point) => point === r.kind) || r.call !== undefined) run.push(r);
     else if (r.kind === "prefix") prefix.push(r);
     else {
       flush();
@@ -285,7 +303,8 @@ function settled(rows: readonly TableRow[]): TableRow[] {
 }
 
 function sorted(rows: readonly TableRow[]): TableRow[] {
-  const order = ["tool", ...POINT_IDS] as readonly string[];
-  const key = (r: TableRow): string => `${String(order.indexOf(r.kind) + 1).padStart(3, "0")} ${r.name} ${r.status} ${r.text}`;
+  const padded = (n: number): string => String(n).padStart(3, "0");
+  const kind = (r: TableRow): number => (r.call === undefined ? POINT_IDS.indexOf(r.kind as PointId) + 1 : 0);
+  const key = (r: TableRow): string => `${padded(kind(r))} ${padded(r.call ?? 0)} ${r.name} ${r.status} ${r.text}`;
   return [...rows].sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
 }
