@@ -51,7 +51,7 @@ describe("a turn", () => {
       ["turn.started", "hi"],
     ]);
     await running;
-    expect(atRun.slice(-3)).toEqual(["stage.ran", "tool.decided", "tool.started"]);
+    expect(atRun.slice(-2)).toEqual(["tool.decided", "tool.started"]);
   });
 
   it("never rejects for what a model or a plugin did", async () => {

@@ -92,16 +92,20 @@ export function recover(contents: LogContents): Recovered {
 /** Calls that had begun while their reply still came in, when the process died: nothing else in the log tells of the reply. */
 class BegunCalls {
   readonly #calls = new Map<CallId, ToolCallPart>();
+  readonly #said = new Set<CallId>();
   #asked: Extract<RuntimeEvent, { type: "model.requested" }> | undefined;
   #at = 0;
 
   see(line: LogLine): void {
     if (line.type === "model.requested") this.#asked = line;
-    else if (line.type === "tool.started") {
+    else if (line.type === "tool.started" && !this.#said.has(line.call.callId)) {
       this.#calls.set(line.call.callId, line.call);
       this.#at = line.at;
     } else if (line.type === "message.added" && line.message.role === "assistant")
-      for (const { callId } of callsOf(line.message)) this.#calls.delete(callId);
+      for (const { callId } of callsOf(line.message)) {
+        this.#said.add(callId);
+        this.#calls.delete(callId);
+      }
     else if (line.type === "session.changed" && line.change.clear) this.#calls.clear();
   }
   message(parentId: MessageId | null): AssistantMessage | undefined {

@@ -50,6 +50,27 @@ describe("recovering a session", () => {
     expect([ids(r.messages), r.notices]).toEqual([["u2"], []]);
   });
 
+  it("knows of calls that had begun before their reply was written down, and of no others", () => {
+    const began = (callId: string): LogLine =>
+      ({ type: "tool.started", call: { type: "tool-call", callId, tool: "Bash", input: {} }, at: 2, turn: "t", step: 0 }) as LogLine;
+    const size = { tools: 0, system: 0, context: 0, messages: 0 };
+    const asked = { type: "model.requested", provider: "p", model: "m", messages: 1, tools: [], size, at: 1, turn: "t", step: 0 };
+    const before = [added(user("u1")), asked as unknown as LogLine, began("c1"), began("c2")];
+    const killed = from(...before);
+    expect(killed.messages.map((m) => [m.role, m.id])).toEqual([
+      ["user", "u1"],
+      ["assistant", "c1.unsaid"],
+      ["tool", "c1.unsaid.c1.interrupted"],
+      ["tool", "c1.unsaid.c2.interrupted"],
+    ]);
+    expect(killed.messages[1]).toMatchObject({ origin: { provider: "p", model: "m" }, stop: "aborted", at: 2, parentId: "u1" });
+    expect(unpaired(killed.messages)).toEqual({ open: [], orphan: [] });
+    expect(from(...before, ...killed.append).messages).toEqual(killed.messages);
+    const whole = [added(assistant("a1", "c1", "c2", "c3")), added(result("r1", "c1")), began("c3"), added(result("r2", "c2"))];
+    const r = from(...before, ...whole, added(result("r3", "c3")));
+    expect([ids(r.messages), r.notices]).toEqual([["u1", "a1", "r1", "r2", "r3"], []]);
+  });
+
   it("gives calls that were running when the process died a result, and writes it down", () => {
     const r = from(added(user("u1")), added(assistant("a1", "c1", "c2")), added(result("r1", "c1")));
     const invented = r.messages.at(-1)!;
