@@ -204,7 +204,8 @@ export class Calls {
     const started = env.now();
     const { change, ...result } = await runTool(env, ready, item.stop.signal);
     const { outcome, content } = result;
-    env.emit({ type: "tool.finished", callId, tool, outcome, ms: env.now() - started });
+    const early = this.begun ? { early: result } : {};
+    env.emit({ type: "tool.finished", callId, tool, outcome, ms: env.now() - started, ...early });
     item.change = change;
     if ((outcome === "error" || outcome === "timeout") && ready.entry.it.failureCancels)
       this.#cancel(`Not run: the call of ${tool} before it failed.`);

@@ -134,7 +134,8 @@ export type EventBody =
   | { type: "tool.decided"; decision: Decision }
   | { type: "tool.started"; call: ToolCallPart }
   | { type: "tool.progress"; callId: CallId; text: string }
-  | { type: "tool.finished"; callId: CallId; tool: string; outcome: ToolOutcome; ms: number }
+  /** `early`: the result of a call whose reply is still coming in, which is no message of the history yet. */
+  | { type: "tool.finished"; callId: CallId; tool: string; outcome: ToolOutcome; ms: number; early?: Draft<ToolMessage> }
   /** A conversation of its own begins, lives and ends: of what happens in it, deltas and all, `event` is one after the other. */
   | { type: "fork.started"; fork: string; title: string; callId?: CallId }
   | { type: "fork.event"; fork: string; event: RuntimeEvent }

@@ -26,7 +26,7 @@ const TextPart = z.object({ type: z.literal("text"), text });
 const ImagePart = z.object({ type: z.literal("image"), mimeType: text, data: text });
 const Content = z.array(z.discriminatedUnion("type", [TextPart, ImagePart]));
 const CallPart = z.object({ type: z.literal("tool-call"), callId: text, tool: text, input: json, malformed: text.optional() });
-const ReasoningPart = z.object({ type: z.literal("reasoning"), text, opaque: z.unknown() });
+const ReasoningPart = z.object({ type: z.literal("reasoning"), text, opaque: z.unknown().optional() });
 const AssistantContent = z.array(z.discriminatedUnion("type", [TextPart, ReasoningPart, CallPart]));
 const ToolOutcome = z.enum(["ok", "error", "denied", "timeout", "aborted"]);
 const StopReason = z.enum(["end", "tool-calls", "length", "refusal", "pause", "overflow", "aborted"]);
@@ -40,12 +40,27 @@ const Origin = z.discriminatedUnion("by", [
 ]);
 
 const base = { id: text.min(1), parentId: text.nullable(), at: ms, origin: Origin };
+const result = {
+  role: z.literal("tool"),
+  callId: text,
+  tool: text,
+  outcome: ToolOutcome,
+  content: Content,
+  loads: z.array(text).optional(),
+};
 const Message = z.discriminatedUnion("role", [
   z.object({ ...base, role: z.literal("user"), content: Content, isMeta: z.boolean().optional() }),
   z.object({ ...base, role: z.literal("assistant"), content: AssistantContent, stop: StopReason, usage: Usage.optional() }),
-  z.object({ ...base, role: z.literal("tool"), callId: text, tool: text, outcome: ToolOutcome, content: Content }),
-  z.object({ ...base, role: z.literal("attachment"), kind: text, content: Content, data: z.unknown() }),
-  z.object({ ...base, role: z.literal("system"), subtype: text, level: z.enum(["info", "warning", "error"]), text, data: z.unknown() }),
+  z.object({ ...base, ...result }),
+  z.object({ ...base, role: z.literal("attachment"), kind: text, content: Content, data: z.unknown().optional() }),
+  z.object({
+    ...base,
+    role: z.literal("system"),
+    subtype: text,
+    level: z.enum(["info", "warning", "error"]),
+    text,
+    data: z.unknown().optional(),
+  }),
 ]);
 
 const TypedInput = z.object({ text, source: text, images: z.array(ImagePart).optional(), isMeta: z.boolean().optional() });
@@ -129,7 +144,13 @@ const Line = z.discriminatedUnion("type", [
   event("history.dropped", { ids: z.array(text), why: text }),
   event("tool.decided", { decision: Decision }),
   event("tool.started", { call: CallPart }),
-  event("tool.finished", { callId: text, tool: text, outcome: ToolOutcome, ms }),
+  event("tool.finished", {
+    callId: text,
+    tool: text,
+    outcome: ToolOutcome,
+    ms,
+    early: z.object({ id: base.id, at: ms, origin: Origin, ...result }).optional(),
+  }),
   event("ask.opened", { ask: Ask }),
   event("ask.closed", { id: text, answer: Answer }),
   event("fault", { fault: Fault }),
@@ -139,7 +160,7 @@ const Line = z.discriminatedUnion("type", [
 
 /** Set for the header of a log in a later format than this one can read. `version` is that of the program that wrote it, where it says so. */
 export type Newer = { readonly v: number; readonly version: string | undefined };
-const NewerHeader = z.looseObject({ type: z.literal("session"), v: z.number().gt(1), version: z.unknown() });
+const NewerHeader = z.looseObject({ type: z.literal("session"), v: z.number().gt(1), version: z.unknown().optional() });
 
 export function parseNewer(source: string): Newer | undefined {
   if (!source.includes('"session"')) return undefined;

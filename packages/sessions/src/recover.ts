@@ -3,6 +3,7 @@ import {
   type AssistantMessage,
   type CallId,
   callsOf,
+  type Draft,
   type Effort,
   type EventType,
   type Input,
@@ -11,6 +12,7 @@ import {
   type Prefix,
   type RuntimeEvent,
   type ToolCallPart,
+  type ToolMessage,
 } from "@heddle/kernel/protocol";
 import type { LogLine } from "./lines.ts";
 import { mend } from "./mend.ts";
@@ -69,12 +71,12 @@ export function recover(contents: LogContents): Recovered {
       prefix = undefined;
     }
   }
-  const unsaid = begun.message(history.at(-1)?.id ?? null);
-  const mended = mend(unsaid ? [...history, unsaid] : history);
+  const unsaid = begun.messages(history.at(-1)?.id ?? null);
+  const mended = mend([...history, ...unsaid]);
   const waiting = waitingInputs(contents.lines);
   const at = contents.lines.reduce((last, line) => Math.max(last, line.at), 0);
   const append: LogLine[] = [
-    ...[...(unsaid ? [unsaid] : []), ...mended.closing].map((message) => ({
+    ...[...unsaid, ...mended.closing].map((message) => ({
       type: "message.added" as const,
       message,
       at,
@@ -92,6 +94,7 @@ export function recover(contents: LogContents): Recovered {
 /** Calls that had begun while their reply still came in, when the process died: nothing else in the log tells of the reply. */
 class BegunCalls {
   readonly #calls = new Map<CallId, ToolCallPart>();
+  readonly #results = new Map<CallId, Draft<ToolMessage>>();
   readonly #said = new Set<CallId>();
   #asked: Extract<RuntimeEvent, { type: "model.requested" }> | undefined;
   #at = 0;
@@ -101,19 +104,33 @@ class BegunCalls {
     else if (line.type === "tool.started" && !this.#said.has(line.call.callId)) {
       this.#calls.set(line.call.callId, line.call);
       this.#at = line.at;
-    } else if (line.type === "message.added" && line.message.role === "assistant")
+    } else if (line.type === "tool.finished" && line.early) this.#results.set(line.callId, line.early);
+    else if (line.type === "message.added" && line.message.role === "assistant")
       for (const { callId } of callsOf(line.message)) {
         this.#said.add(callId);
         this.#calls.delete(callId);
       }
     else if (line.type === "session.changed" && line.change.clear) this.#calls.clear();
   }
-  message(parentId: MessageId | null): AssistantMessage | undefined {
+  /** The reply with these calls, and the results of those that had ended. */
+  messages(parentId: MessageId | null): readonly Message[] {
     const content = [...this.#calls.values()];
-    if (content.length === 0) return undefined;
+    if (content.length === 0) return [];
     const { provider = "", model = "" } = this.#asked ?? {};
     const id = `${content[0]!.callId}.unsaid`;
-    return { role: "assistant", id, parentId, at: this.#at, origin: { by: "model", provider, model }, content, stop: "aborted" };
+    const reply: AssistantMessage = {
+      ...{ role: "assistant", id, parentId, at: this.#at, content, stop: "aborted" },
+      origin: { by: "model", provider, model },
+    };
+    let last = id;
+    const results = content.flatMap(({ callId }): ToolMessage[] => {
+      const early = this.#results.get(callId);
+      if (!early) return [];
+      const result = { ...early, parentId: last };
+      last = result.id;
+      return [result];
+    });
+    return [reply, ...results];
   }
 }
 

@@ -1,10 +1,23 @@
 import { describe, expect, it } from "vitest";
-import { parseLine, readLog, turnsOf } from "../src/index.ts";
+import { type LogLine, parseLine, readLog, turnsOf } from "../src/index.ts";
 import { added, bytesOf, header, jsonl, user } from "./support.ts";
 
 const events = Array.from({ length: 200 }, (_, i) => added(user(`m${i}`)));
 const idsOf = (bytes: Uint8Array): string[] => readLog(bytes).lines.flatMap((l) => (l.type === "message.added" ? [l.message.id] : []));
 const all = events.map((_, i) => `m${i}`);
+
+/** Keys that the types call optional may be missing, and nothing of it is a broken line. */
+it.each<[string, object]>([
+  ["what the runtime says without data", { role: "system", subtype: "s", level: "info", text: "x" }],
+  ["an attachment without data", { role: "attachment", kind: "k", content: [] }],
+  ["reasoning without a seal", { role: "assistant", content: [{ type: "reasoning", text: "hm" }], stop: "end" }],
+  ["a result", { role: "tool", callId: "c", tool: "T", outcome: "ok", content: [] }],
+  ["a prompt", { role: "user", content: [] }],
+])("reads %s", (_, more) => {
+  const message = { id: "m", parentId: null, at: 1, origin: { by: "kernel" }, ...more };
+  const line = { type: "message.added", message, at: 1, turn: null, step: 0 } as unknown as LogLine;
+  expect(readLog(bytesOf(jsonl(header, line)))).toMatchObject({ lines: [header, line], broken: 0 });
+});
 
 describe("reading a log", () => {
   it("gives back every line as it was written", () => {

@@ -55,14 +55,17 @@ describe("recovering a session", () => {
       ({ type: "tool.started", call: { type: "tool-call", callId, tool: "Bash", input: {} }, at: 2, turn: "t", step: 0 }) as LogLine;
     const size = { tools: 0, system: 0, context: 0, messages: 0 };
     const asked = { type: "model.requested", provider: "p", model: "m", messages: 1, tools: [], size, at: 1, turn: "t", step: 0 };
-    const before = [added(user("u1")), asked as unknown as LogLine, began("c1"), began("c2")];
+    const { parentId: _, ...early } = result("r2", "c2");
+    const ended = { type: "tool.finished", callId: "c2", tool: "Bash", outcome: "ok", ms: 1, early, at: 2, turn: "t", step: 0 };
+    const before = [added(user("u1")), asked as unknown as LogLine, began("c1"), began("c2"), ended as LogLine];
     const killed = from(...before);
     expect(killed.messages.map((m) => [m.role, m.id])).toEqual([
       ["user", "u1"],
       ["assistant", "c1.unsaid"],
+      ["tool", "r2"],
       ["tool", "c1.unsaid.c1.interrupted"],
-      ["tool", "c1.unsaid.c2.interrupted"],
     ]);
+    expect(killed.messages[2]).toEqual({ ...early, parentId: "c1.unsaid" });
     expect(killed.messages[1]).toMatchObject({ origin: { provider: "p", model: "m" }, stop: "aborted", at: 2, parentId: "u1" });
     expect(unpaired(killed.messages)).toEqual({ open: [], orphan: [] });
     expect(from(...before, ...killed.append).messages).toEqual(killed.messages);

@@ -149,6 +149,16 @@ describe("sessions", () => {
     }
   });
 
+  it("are taken up without a word, whatever was in them", async () => {
+    const calls = [{ name: "Read", input: { file_path: "a.txt" } }];
+    const w = await world({ script: [{ text: "Hm.", calls: [...calls, ...calls] }, { text: "Done." }, { text: "Again." }] });
+    w.write("project/a.txt", "x");
+    await w.run(["-p", "read @a.txt and !nothing"]);
+    for (const prompt of ["/cost", "/context", "!true", "go on"])
+      expect(await w.run(["-c", "-p", prompt])).toMatchObject({ code: 0, stderr: "" });
+    expect((await w.run(["explain"])).stderr).toBe("");
+  });
+
   it("are listed for --resume without an id", async () => {
     const w = await world({ script: [{ text: "one" }, { text: "two" }] });
     await w.run(["-p", "the first prompt"]);

@@ -179,6 +179,8 @@ export async function walk(seed: number): Promise<Seen> {
       const log = kept.map(([, bytes]) => new TextDecoder().decode(bytes)).join("\n");
       accepted.splice(0, accepted.length, ...accepted.filter((a) => log.includes(a)));
       ({ runtime, session } = await open(host, log !== ""));
+      const unread = session.notices.filter((n) => /left out|twice/.test(n));
+      if (unread.length > 0) throw new Error(`a log of whole lines is not read whole: ${unread.join("; ")}`);
     }
     steps.clear();
     server.setScript(() => ({ text: "I am here." }));
