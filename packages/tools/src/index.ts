@@ -1,6 +1,10 @@
 /** The plugin with the tools for files and commands: Read, Write, Edit, Glob, Grep and Bash. */
 import { definePlugin, z } from "@heddle/kernel/plugin";
+import { BACKGROUND, BackgroundRuns } from "./bash/background.ts";
 import { bashTool } from "./bash/bash.ts";
+import { bashOutputTool } from "./bash/bash-output.ts";
+import { killShellTool } from "./bash/kill-shell.ts";
+import { monitorTool } from "./bash/monitor.ts";
 import { editTool } from "./edit/edit.ts";
 import { createFileState, createLocks, FILES } from "./file-state.ts";
 import { globTool } from "./glob/glob.ts";
@@ -9,6 +13,7 @@ import { readTool } from "./read/read.ts";
 import { createShellFolder, SHELL_FOLDER } from "./shell-folder.ts";
 import { writeTool } from "./write/write.ts";
 
+export { BACKGROUND, type Background, type BackgroundCommand } from "./bash/background.ts";
 export { FILES, type FileState, hashOf, type SeenFile } from "./file-state.ts";
 export { SHELL_FOLDER, type ShellFolder } from "./shell-folder.ts";
 
@@ -19,13 +24,18 @@ export default definePlugin({
       ripgrep: z.string().min(1).default("rg"),
       /** Characters of one command's output that the model gets to see. */
       bashOutputLimit: z.number().int().min(1000).max(200_000).default(30_000),
+      /** Whether a command that takes longer than its timeout goes on in the background, or is killed. */
+      bashAtTimeout: z.enum(["background", "kill"]).default("background"),
     })
     .prefault({}),
   setup(ctx) {
-    const { ripgrep, bashOutputLimit } = ctx.options;
+    const { ripgrep, bashOutputLimit, bashAtTimeout } = ctx.options;
     const services = { files: createFileState(), locks: createLocks(), shell: createShellFolder() };
     ctx.provide(FILES, services.files);
     ctx.provide(SHELL_FOLDER, services.shell);
+    const background = new BackgroundRuns();
+    ctx.provide(BACKGROUND, background);
+    ctx.onDispose(() => background.dispose());
     return {
       tools: [
         readTool(services.files, services.shell),
@@ -33,7 +43,10 @@ export default definePlugin({
         editTool(services),
         globTool(ripgrep),
         grepTool(ripgrep),
-        bashTool(services.shell, bashOutputLimit),
+        bashTool({ shell: services.shell, background, outputLimit: bashOutputLimit, atTimeout: bashAtTimeout }),
+        bashOutputTool(background, ripgrep),
+        killShellTool(background),
+        monitorTool(background, ripgrep),
       ],
     };
   },

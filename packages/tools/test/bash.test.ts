@@ -102,8 +102,7 @@ describe("Bash, the command", () => {
       const code = plain.status ?? 137;
       const ending = code === 0 ? "" : `[Exit code ${code}${code === 137 ? ": SIGKILL" : ""}]`;
       const expected = [plain.stdout.replace(/\n+$/, ""), ending].filter((s) => s !== "").join("\n") || "(no output)";
-      // Only a syntax error shows that the text went through eval.
-      const said = text.replace(/^bash: eval: (line \d+: )(`set --; )?/gm, (_, line, first) => `bash: -c: ${line}${first ? "`" : ""}`);
+      const said = text.replace(/\n?\[Left running [^\n]*\]$/, "") || "(no output)";
       if (said !== expected) differ.push({ command, said, expected });
     }
     expect(differ).toEqual([]);
@@ -163,11 +162,27 @@ describe("Bash, the folder", () => {
       "cd in; set -e; false; true",
       "cd ..; trap 'true' EXIT",
       "cd ..; )",
+      "cd in; exec true",
+      "f() { cd ..; }; f; (cd /; exec true); cd /tmp | cat; exec >/dev/null; exec sleep 0",
+      "cd nowhere; exec true",
     ]) {
       await sh(command);
       pwds.push((await sh("pwd")).replace(dir, ""));
     }
-    expect(pwds).toEqual(["/sub dir", "", "", "", "/sub dir", "/sub dir", "/sub dir/in", "/sub dir", "/sub dir"]);
+    expect(pwds).toEqual([
+      "/sub dir",
+      "",
+      "",
+      "",
+      "/sub dir",
+      "/sub dir",
+      "/sub dir/in",
+      "/sub dir",
+      "/sub dir",
+      "/sub dir/in",
+      "/sub dir",
+      "/sub dir",
+    ]);
   });
 
   it("is told when it changes, and known to others through the service", async () => {
@@ -199,11 +214,12 @@ describe("Bash, the folder", () => {
 
   it("cannot be reached by redirections, and leaves no files behind", async () => {
     const temp = tempDir();
-    const { dir, sh } = await setup({ TMPDIR: temp });
+    const { dir, kit, sh } = await setup({ TMPDIR: temp });
     await sh("mkdir sub; exec >log 2>&1; cd sub; echo x");
     expect(await sh("pwd")).toBe(`${dir}/sub`);
     expect(readFileSync(join(dir, "log"), "utf8")).toBe("x\n");
     await sh("sleep 60", { timeout: 300 });
+    await kit.dispose();
     expect(readdirSync(temp)).toEqual([]);
   });
 
@@ -228,8 +244,8 @@ describe("Bash, the end", () => {
     expect(await sh("true")).toBe("(no output)");
   });
 
-  it("kills all that was started when the time is over, and keeps the output", async () => {
-    const { dir, processes, sh } = await setup();
+  it("kills all that was started when the time is over, where that is wanted, and keeps the output", async () => {
+    const { dir, processes, sh } = await setup({}, { bashAtTimeout: "kill" });
     const text = await sh("(sleep 1; touch late) & echo started; mkfifo p; cat p", { timeout: 400 });
     expect(text).toBe(
       "ERROR started\n[Timed out after 400 ms and was killed with all it had started. A longer `timeout` may be given, up to 600000.]",
@@ -253,7 +269,16 @@ describe("Bash, the end", () => {
 
   it("does not wait for what runs on in the background", async () => {
     const { sh } = await setup();
-    expect(await sh("sleep 30 >/dev/null 2>&1 & echo $!", { timeout: 5000 })).toMatch(/^\d+$/);
+    const [pid, ...notes] = (await sh("sleep 30 >/dev/null 2>&1 & echo $!", { timeout: 5000 })).split("\n");
+    expect(notes).toEqual([`[Left running until the session ends: process ${pid}]`]);
+    expect(await sh(`kill ${pid}`)).toBe("(no output)");
+  });
+
+  it("leaves jobs by number to the shell, and names only those that still run", async () => {
+    const { sh } = await setup();
+    expect(await sh("sleep 500 & sleep 0.1; kill %1; echo rc=$?; wait")).toBe("rc=0");
+    expect(await sh("sleep 500 & kill $!; wait; echo rc=$?")).toBe("rc=0");
+    expect(await sh("true & wait")).toBe("(no output)");
   });
 
   it("gives the loop a little longer than the command, and never more than the limit", async () => {
@@ -339,6 +364,18 @@ describe("Bash, the output", () => {
     const numbers = [...sent.matchAll(/line (\d+)\n/g)].map((m) => Number(m[1]));
     expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
     expect(new Set(numbers).size).toBe(numbers.length);
+  });
+
+  it("names the file that has all of it, where something is left out", async () => {
+    const folder = tempDir();
+    const kit = await kitOf({ fs: nodeFs, processes: nodeProcesses(), cwd: folder, folder, options: { bashOutputLimit: 1000 } });
+    const { text } = await kit.call("Bash", { command: "seq 1 10000" });
+    const [, file] = /48894 characters, in (\S+) \.\.\.\]/.exec(text)!;
+    expect(file).toMatch(new RegExp(`^${folder}/outputs/\\w+\\.txt$`));
+    expect(readFileSync(file!, "utf8")).toContain("\n5000\n5001\n");
+    expect((await kit.call("Bash", { command: "seq 1 100" })).text).not.toContain(folder);
+    const keepsNothing = await kitOf({ fs: nodeFs, processes: nodeProcesses(), cwd: folder, options: { bashOutputLimit: 1000 } });
+    expect((await keepsNothing.call("Bash", { command: "seq 1 10000" })).text).toContain("48894 characters ...]");
   });
 
   it("takes another limit as an option", async () => {

@@ -1,121 +1,172 @@
 /** The tool Bash: one command, its output, and the folder in which the next command starts. */
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import {
   defineTool,
   type FileSystem,
   FS,
   PROCESS,
   type ProcessResult,
+  SESSION,
   type Tool,
   type ToolContext,
   type ToolOutput,
   z,
 } from "@heddle/kernel/plugin";
 import { codeOf, failed } from "../answer.ts";
-import { lenient } from "../input.ts";
+import { flag, lenient } from "../input.ts";
 import { prompts } from "../prompts.generated.ts";
 import { leanSchema } from "../schema.ts";
 import type { ShellFolder } from "../shell-folder.ts";
-import { Cleaner } from "./clean.ts";
-import { HeadTail } from "./output.ts";
+import type { BackgroundRuns } from "./background.ts";
+import { endingOf, wentWell } from "./ending.ts";
 import { createProgress } from "./progress.ts";
-import { reportedFolder, SHELL_ENV, SHELLS } from "./script.ts";
+import { ShellRun, type Start } from "./run.ts";
+import { asWritten, SHELL_ENV, SHELLS } from "./script.ts";
 
 const DEFAULT_TIMEOUT = 120_000;
 const MAX_TIMEOUT = 600_000;
+/** Of a command that was sent to the background: what a timer can wait. */
+const MAX_BACKGROUND = 2 ** 31 - 1;
 /** What the port may take to kill a process group and to hand over its output. */
 const LEEWAY = 5_000;
-/** Bytes per stream that the port is to keep; what is shown is taken from the stream. */
-const PORT_BYTES = 64 * 1024;
+/** Deferred tools that a command in the background makes useful. */
+const LOADS = ["BashOutput", "KillShell", "Monitor"];
 
 const input = lenient({
   command: z.string().min(1),
   timeout: z.number().optional().describe(`ms; default ${DEFAULT_TIMEOUT}, at most ${MAX_TIMEOUT}`),
   description: z.string().optional().describe("what it does, in a few words"),
+  run_in_background: flag,
 });
 type Input = z.output<typeof input>;
 
+/** `outputLimit` in characters. `atTimeout`: what becomes of a command that takes longer than its `timeout`. */
+export type BashOptions = { readonly outputLimit: number; readonly atTimeout: "background" | "kill" };
+type Services = BashOptions & { readonly shell: ShellFolder; readonly background: BackgroundRuns };
+
 const timeoutOf = (i: Input): number => Math.min(MAX_TIMEOUT, Math.max(1, Math.trunc(i.timeout ?? DEFAULT_TIMEOUT)));
 
-export const bashTool = (shell: ShellFolder, outputLimit: number): Tool =>
+export const bashTool = (services: Services): Tool =>
   defineTool({
     name: "Bash",
     description: prompts.bash,
     input,
     jsonSchema: leanSchema(input),
     overlap: "exclusive",
+    failureCancels: true,
     deadlineMs: (i) => timeoutOf(i) + LEEWAY,
     graceMs: LEEWAY,
     effects: (i) => [{ kind: "execute", target: i.command }],
-    run: (i, ctx) => bash(i, ctx, shell, outputLimit),
+    run: (i, ctx) => bash(i, ctx, services),
   });
 
-async function bash(i: Input, ctx: ToolContext, shell: ShellFolder, outputLimit: number): Promise<ToolOutput> {
+async function bash(i: Input, ctx: ToolContext, services: Services): Promise<ToolOutput> {
   if (i.command.includes("\0")) return failed("The command holds a NUL character, which no program can be given.");
+  const { shell, background } = services;
   const session = ctx.session;
+  const fs = ctx.capability(FS);
+  const refusal = i.run_in_background ? background.refusal(session.id) : undefined;
+  if (refusal !== undefined) return failed(refusal);
   const wanted = shell.get(session.id) ?? session.cwd;
-  const cwd = await livingFolder(ctx.capability(FS), [wanted, session.cwd]);
+  const cwd = await livingFolder(fs, [wanted, session.cwd]);
   if (cwd === undefined) return failed(`No command can run: neither ${wanted} nor a folder above it exists.`);
   if (cwd !== wanted) shell.set(session.id, cwd);
   const notes = cwd === wanted ? [] : [`[The folder ${wanted} is gone. This ran in ${cwd}.]`];
 
-  const marker = ctx.id("shell");
-  let ended: string | undefined;
-  const kept = new HeadTail(outputLimit);
-  const progress = createProgress(ctx.progress, ctx.now);
-  const cleaner = new Cleaner((sequence) => {
-    ended = reportedFolder(sequence, marker) ?? ended;
-  });
-  const take = (text: string): void => {
-    kept.push(text);
-    progress.push(text);
-  };
-  let streamed = false;
-  const onOutput = (chunk: string): void => {
-    streamed = true;
-    take(cleaner.push(chunk));
+  const startedAt = ctx.now();
+  const run = start(i, ctx, cwd, services);
+  const moved = async (why: string): Promise<ToolOutput> => {
+    const { tell } = ctx.capability(SESSION);
+    const { id } = background.add(session.id, run, startedAt, (text) => tell(text, { isMeta: true }));
+    const output = i.run_in_background ? "" : await shownOf(run, fs);
+    const note = `[${why} in the background as ${id}, and you are told when it ends. BashOutput shows its output, KillShell stops it.]`;
+    return { content: [output, note, ...notes].filter((s) => s !== "").join("\n"), loads: LOADS };
   };
   try {
-    const result = await start(i, ctx, cwd, marker, onOutput);
-    if (!streamed) take(cleaner.push(result.output));
-    kept.push(cleaner.end());
-    if (ended !== undefined && ended !== cwd) {
-      shell.set(session.id, ended);
-      notes.push(`[The folder is now ${ended}]`);
+    const result = await (i.run_in_background ? atOnce(run) : inFront(i, ctx, run, services));
+    if (result === undefined) return await moved(i.run_in_background ? "It runs" : `Not finished after ${timeoutOf(i)} ms: it goes on`);
+    const { folder, jobs } = run.report ?? { folder: undefined, jobs: [] };
+    if (folder !== undefined && folder !== cwd && !i.run_in_background) {
+      shell.set(session.id, folder);
+      notes.push(`[The folder is now ${folder}]`);
     }
-    const ending = endingOf(result, i);
-    const output = kept.text().toWellFormed().replace(/\n+$/, "");
+    if (jobs.length > 0 && result.ended === "exit") notes.push(`[Left running until the session ends: process ${jobs.join(", ")}]`);
+    const output = asWritten(await shownOf(run, fs));
+    const ending = wentWell(result) ? "" : endingNote(result, i);
     const content = [output || (ending || notes.length > 0 ? "" : "(no output)"), ending, ...notes].filter((s) => s !== "").join("\n");
     return { content, ...(ending === "" ? {} : { isError: true }) };
   } catch (error) {
     if (codeOf(error) === "E2BIG") return failed("The command is too long to be run. Write it to a file with Write and run that.");
     return failed(`The command was not run: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function start(i: Input, ctx: ToolContext, cwd: string, { outputLimit, atTimeout }: Services): ShellRun {
+  const { folder } = ctx.capability(SESSION);
+  const spool = folder === null ? undefined : join(folder, "outputs", `${ctx.callId.replace(/[^\w-]/g, "_")}.txt`);
+  const marker = ctx.id("shell");
+  const timeoutMs = i.run_in_background
+    ? i.timeout && Math.min(MAX_BACKGROUND, i.timeout)
+    : atTimeout === "kill"
+      ? timeoutOf(i)
+      : undefined;
+  const processes = ctx.capability(PROCESS);
+  const begin: Start = async (onOutput, signal) => {
+    let missing: unknown;
+    for (const { command, args } of SHELLS) {
+      try {
+        return await processes.run({
+          command,
+          args: args(i.command, marker),
+          cwd,
+          env: { ...SHELL_ENV, PWD: cwd, HEDDLE_SESSION: ctx.session.id },
+          ...(timeoutMs === undefined ? {} : { timeoutMs }),
+          signal,
+          maxBytes: outputLimit, // what is shown is taken from the stream; a file has what goes beyond
+          onOutput,
+          ...(spool === undefined ? {} : { spool }),
+        });
+      } catch (error) {
+        if (codeOf(error) !== "ENOENT") throw error;
+        missing = error;
+      }
+    }
+    throw new Error(`neither bash nor sh could be started (${missing instanceof Error ? missing.message : String(missing)})`);
+  };
+  return new ShellRun({ command: i.command, marker, limit: outputLimit, spool }, begin);
+}
+
+/** Undefined when it still runs after its time. An abort of the call stops it. */
+async function inFront(i: Input, ctx: ToolContext, run: ShellRun, { atTimeout }: Services): Promise<ProcessResult | undefined> {
+  const progress = createProgress(ctx.progress, ctx.now);
+  const watcher = { push: (text: string) => progress.push(text), end: async () => {} };
+  run.watchers.add(watcher);
+  const onAbort = (): void => void run.stop();
+  ctx.signal.addEventListener("abort", onAbort, { once: true });
+  if (ctx.signal.aborted) onAbort();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<undefined>((resolve) => {
+    if (atTimeout === "background") timer = setTimeout(() => !ctx.signal.aborted && resolve(undefined), timeoutOf(i));
+  });
+  try {
+    return await Promise.race([run.done, over]);
   } finally {
+    clearTimeout(timer);
+    ctx.signal.removeEventListener("abort", onAbort);
+    run.watchers.delete(watcher);
     progress.stop();
   }
 }
 
-/** Rejects when no shell can be started. */
-async function start(i: Input, ctx: ToolContext, cwd: string, marker: string, onOutput: (chunk: string) => void): Promise<ProcessResult> {
-  let missing: unknown;
-  for (const { command, args } of SHELLS) {
-    try {
-      return await ctx.capability(PROCESS).run({
-        command,
-        args: args(i.command, marker),
-        cwd,
-        env: { ...SHELL_ENV, PWD: cwd },
-        timeoutMs: timeoutOf(i),
-        signal: ctx.signal,
-        maxBytes: PORT_BYTES,
-        onOutput,
-      });
-    } catch (error) {
-      if (codeOf(error) !== "ENOENT") throw error;
-      missing = error;
-    }
-  }
-  throw new Error(`neither bash nor sh could be started (${missing instanceof Error ? missing.message : String(missing)})`);
+/** The result of what ends, or fails to start, before anything else can happen. */
+const atOnce = (run: ShellRun): Promise<ProcessResult | undefined> =>
+  Promise.race([run.done, new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 0))]);
+
+/** What it has written since the last look. What is left out stands in a file, provided that the host has made one. */
+export async function shownOf(run: ShellRun, fs: FileSystem): Promise<string> {
+  const seen = run.look();
+  const file = seen.cut && run.spool !== undefined && (await fs.stat(run.spool).catch(() => undefined)) ? run.spool : undefined;
+  return seen.text(file).toWellFormed().replace(/\n+$/, "");
 }
 
 /** The first of the folders that exists, else the nearest one above the last. */
@@ -128,27 +179,10 @@ async function livingFolder(fs: FileSystem, folders: readonly string[]): Promise
   }
 }
 
-const SIGNALS: Readonly<Record<number, string>> = {
-  1: "SIGHUP",
-  2: "SIGINT",
-  3: "SIGQUIT",
-  4: "SIGILL",
-  6: "SIGABRT",
-  8: "SIGFPE",
-  9: "SIGKILL",
-  11: "SIGSEGV",
-  13: "SIGPIPE",
-  14: "SIGALRM",
-  15: "SIGTERM",
-};
-
-/** How it ended, unless well. */
-function endingOf(result: ProcessResult, i: Input): string {
+function endingNote(result: ProcessResult, i: Input): string {
   if (result.ended === "timeout")
     return `[Timed out after ${timeoutOf(i)} ms and was killed with all it had started. A longer \`timeout\` may be given, up to ${MAX_TIMEOUT}.]`;
   if (result.ended === "abort") return "[Stopped before its end.]";
-  if (result.signal !== null) return `[Killed by ${result.signal}]`;
-  if (result.exitCode === 0) return "";
-  const signal = SIGNALS[(result.exitCode ?? 0) - 128];
-  return `[Exit code ${result.exitCode}${signal ? `: ${signal}` : ""}]`;
+  const ending = endingOf(result);
+  return `[${ending[0]!.toUpperCase()}${ending.slice(1)}]`;
 }

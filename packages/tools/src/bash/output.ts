@@ -3,17 +3,23 @@ import { plural } from "../answer.ts";
 
 export class HeadTail {
   readonly #half: number;
+  readonly #noun: string;
   #head = "";
   #tail = "";
   #size = 0;
   #breaks = 0;
 
-  /** `limit` in characters. */
-  constructor(limit: number) {
+  /** `limit` in characters. `noun`: what it is that has been shortened. */
+  constructor(limit: number, noun = "the whole output") {
     this.#half = Math.floor(limit / 2);
+    this.#noun = noun;
   }
   get size(): number {
     return this.#size;
+  }
+  /** Whether `text` is without something. */
+  get cut(): boolean {
+    return this.#size > 2 * this.#half;
   }
   push(text: string): void {
     this.#size += text.length;
@@ -23,14 +29,15 @@ export class HeadTail {
     this.#tail += text.slice(Math.max(0, room));
     if (this.#tail.length > 4 * this.#half) this.#tail = this.#tail.slice(-this.#half);
   }
-  /** All of it when it fits; else whole lines from both ends, or parts of lines that are too long, never half a code point. */
-  text(): string {
-    if (this.#size <= 2 * this.#half) return this.#head + this.#tail;
+  /** All of it when it fits; else whole lines from both ends, or parts of lines that are too long, never half a code point. `file` has all of it. */
+  text(file?: string): string {
+    if (!this.cut) return this.#head + this.#tail;
     const head = wholeHead(this.#head.replace(/[\ud800-\udbff]$/, ""));
     const tail = wholeTail(this.#tail.slice(-this.#half).replace(/^[\udc00-\udfff]/, ""));
     const lines = this.#breaks - breaksIn(head) - breaksIn(tail);
     const characters = this.#size - head.length - tail.length;
-    const total = `the whole output has ${plural(this.#breaks + 1, "line")}, ${this.#size} characters`;
+    const where = file === undefined ? "" : `, in ${file}`;
+    const total = `${this.#noun} has ${plural(this.#breaks + 1, "line")}, ${this.#size} characters${where}`;
     const glue = head.endsWith("\n") ? "" : "\n";
     return `${head}${glue}[... ${plural(lines, "line")}, ${characters} characters left out; ${total} ...]\n${tail}`;
   }

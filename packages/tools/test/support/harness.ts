@@ -1,13 +1,17 @@
 /** Calls the plugin's tools as the loop would: schema, effects, run, each with a context that offers the ports and nothing else. */
 import type { CallContext, Effect, FileSystem, Processes, Service, Tool, ToolContext, ToolOutput } from "@heddle/kernel/plugin";
-import plugin, { FILES, type FileState, SHELL_FOLDER, type ShellFolder } from "../../src/index.ts";
+import plugin, { BACKGROUND, type Background, FILES, type FileState, SHELL_FOLDER, type ShellFolder } from "../../src/index.ts";
 
-export type Result = { readonly text: string; readonly isError: boolean; readonly lines?: ToolOutput["lines"] };
+export type Result = Pick<ToolOutput, "lines" | "loads"> & { readonly text: string; readonly isError: boolean };
 export type Kit = {
   readonly tools: readonly Tool[];
   readonly files: FileState;
   readonly shell: ShellFolder;
+  readonly background: Background;
   readonly progress: string[];
+  /** What the session was told, one after the other. */
+  readonly told: string[];
+  dispose(): Promise<void>;
   call(tool: string, input: unknown, how?: { session?: string; signal?: AbortSignal }): Promise<Result>;
   effects(tool: string, input: unknown): Promise<readonly Effect[]>;
 };
@@ -17,13 +21,25 @@ export type KitOptions = {
   readonly cwd?: string;
   readonly options?: Record<string, unknown>;
   readonly now?: () => number;
+  /** Of the session. */
+  readonly folder?: string;
+  /** False: the session is over, and cannot be told anything. */
+  readonly living?: () => boolean;
 };
 
 const noProcesses: Processes = { run: async () => Promise.reject(new Error("no processes here")) };
 
-export async function kitOf({ fs, processes = noProcesses, cwd = "/w", options = {}, now = () => 0 }: KitOptions): Promise<Kit> {
+export async function kitOf(o: KitOptions): Promise<Kit> {
+  const { fs, processes = noProcesses, cwd = "/w", options = {}, now = () => 0, folder = null, living = () => true } = o;
   const services = new Map<string, unknown>();
-  const capability = ((token: { id: string }) => ({ fs, process: processes })[token.id]) as CallContext["capability"];
+  const told: string[] = [];
+  const disposers: (() => void | Promise<void>)[] = [];
+  const tell = (text: string, how?: { isMeta?: boolean }): void => {
+    if (!living()) throw new Error("the session is closed");
+    told.push(how?.isMeta ? text : `seen by the person: ${text}`);
+  };
+  const session = { folder, tell };
+  const capability = ((token: { id: string }) => ({ fs, process: processes, session })[token.id]) as CallContext["capability"];
   const contributions = await plugin.setup({
     plugin: "@heddle/tools",
     options: plugin.options!.parse(options),
@@ -31,7 +47,7 @@ export async function kitOf({ fs, processes = noProcesses, cwd = "/w", options =
     provide: (token, value) => void services.set(token.id, value),
     use: <T>(token: Service<T>) => services.get(token.id) as T,
     capability,
-    onDispose: () => {},
+    onDispose: (fn) => void disposers.push(fn),
   });
   const tools = contributions.tools!;
   const progress: string[] = [];
@@ -71,7 +87,12 @@ export async function kitOf({ fs, processes = noProcesses, cwd = "/w", options =
     tools,
     files: services.get(FILES.id) as FileState,
     shell: services.get(SHELL_FOLDER.id) as ShellFolder,
+    background: services.get(BACKGROUND.id) as Background,
     progress,
+    told,
+    async dispose() {
+      for (const fn of disposers.reverse()) await fn();
+    },
     async call(name, input, { session = "s", signal = new AbortController().signal } = {}) {
       const tool = toolOf(name);
       const parsed = tool.input.safeParse(input);
@@ -82,7 +103,8 @@ export async function kitOf({ fs, processes = noProcesses, cwd = "/w", options =
       if (typeof output === "string") return { text: output, isError: false };
       const text =
         typeof output.content === "string" ? output.content : output.content.map((p) => (p.type === "text" ? p.text : "")).join("");
-      return { text, isError: output.isError ?? false, ...(output.lines ? { lines: output.lines } : {}) };
+      const { isError = false, lines, loads } = output;
+      return { text, isError, ...(lines ? { lines } : {}), ...(loads ? { loads } : {}) };
     },
     async effects(name, input) {
       const tool = toolOf(name);

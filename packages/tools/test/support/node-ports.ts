@@ -1,6 +1,6 @@
 /** Real files and processes behind the ports, for what only a real shell and a real ripgrep can show. */
 import { spawn } from "node:child_process";
-import { promises as fsp, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { promises as fsp, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { FileSystem, Processes } from "@heddle/kernel/plugin";
@@ -58,9 +58,12 @@ export function nodeProcesses(extraEnv: Readonly<Record<string, string>> = {}): 
     run: (o) =>
       new Promise((resolve, reject) => {
         const env = { ...process.env, ...extraEnv, ...o.env };
-        const child = spawn(o.command, [...(o.args ?? [])], { cwd: o.cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+        const child = spawn(o.command, [...(o.args ?? [])], { cwd: o.cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+        child.stdin.on("error", () => {});
+        child.stdin.end(o.stdin);
         const out = { stdout: "", stderr: "" };
         let output = "";
+        let whole = "";
         let ended: "exit" | "timeout" | "abort" = "exit";
         const kill = (why: "timeout" | "abort") => (): void => {
           if (ended === "exit") ended = why;
@@ -77,6 +80,7 @@ export function nodeProcesses(extraEnv: Readonly<Record<string, string>> = {}): 
           child[name].setEncoding("utf8");
           child[name].on("data", (chunk: string) => {
             o.onOutput?.(chunk, name);
+            whole += chunk;
             if (out[name].length < (o.maxBytes ?? 1 << 20)) {
               out[name] += chunk;
               output += chunk;
@@ -89,6 +93,10 @@ export function nodeProcesses(extraEnv: Readonly<Record<string, string>> = {}): 
           clearTimeout(timer);
           running.delete(child.pid!);
           o.signal?.removeEventListener("abort", onAbort);
+          if (o.spool !== undefined && whole.length > (o.maxBytes ?? 1 << 20)) {
+            mkdirSync(dirname(o.spool), { recursive: true });
+            writeFileSync(o.spool, whole);
+          }
           resolve({ exitCode, signal, ...out, output, droppedBytes: 0, ended });
         };
         let over = false;
