@@ -83,10 +83,10 @@ async function bash(i: Input, ctx: ToolContext, services: Services): Promise<Too
     return { content: [output, note, ...notes].filter((s) => s !== "").join("\n"), loads: LOADS };
   };
   try {
-    const result = await (i.run_in_background ? atOnce(run) : inFront(i, ctx, run, services));
+    const result = await (i.run_in_background ? started(run) : inFront(i, ctx, run, services));
     if (result === undefined) return await moved(i.run_in_background ? "It runs" : `Not finished after ${timeoutOf(i)} ms: it goes on`);
     const { folder, jobs } = run.report ?? { folder: undefined, jobs: [] };
-    if (folder !== undefined && folder !== cwd && !i.run_in_background) {
+    if (folder !== undefined && folder !== cwd) {
       shell.set(session.id, folder);
       notes.push(`[The folder is now ${folder}]`);
     }
@@ -158,9 +158,9 @@ async function inFront(i: Input, ctx: ToolContext, run: ShellRun, { atTimeout }:
   }
 }
 
-/** The result of what ends, or fails to start, before anything else can happen. */
-const atOnce = (run: ShellRun): Promise<ProcessResult | undefined> =>
-  Promise.race([run.done, new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 0))]);
+/** Rejects when it is known at once that it cannot start. */
+const started = (run: ShellRun): Promise<undefined> =>
+  Promise.race([run.done.then(() => undefined), new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 0))]);
 
 /** What it has written since the last look. What is left out stands in a file, provided that the host has made one. */
 export async function shownOf(run: ShellRun, fs: FileSystem): Promise<string> {

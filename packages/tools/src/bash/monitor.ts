@@ -91,7 +91,7 @@ class Watching implements Watcher {
   #look(length: number): void {
     const lines = this.#text.slice(0, length);
     this.#text = this.#text.slice(length);
-    if (lines !== "") this.#looking = this.#looking.then(() => this.#tellOf(lines)).catch((error: Error) => this.#stop(error.message));
+    if (lines !== "") this.#looking = this.#looking.then(() => this.#tellOf(lines));
   }
   async #tellOf(text: string): Promise<void> {
     if (this.#tells >= MAX_TELLS) return;
