@@ -30,6 +30,7 @@ import { pack } from "./pack.ts";
 import { PluginStates } from "./plugin-states.ts";
 import type { PrefixBreak } from "./prefix-watch.ts";
 import { readInput } from "./read-input.ts";
+import { SessionProcesses } from "./session-processes.ts";
 import { Spending } from "./spending.ts";
 import type { SessionStart } from "./start.ts";
 import { SessionState } from "./state.ts";
@@ -78,6 +79,7 @@ export class Engine implements Session {
   readonly #spending: Spending;
   readonly #state: SessionState;
   readonly #states = new PluginStates();
+  readonly #processes: SessionProcesses;
   readonly #notices: string[];
   readonly #onIdle: (() => void)[] = [];
   readonly #dryRuns = new AbortController();
@@ -96,6 +98,7 @@ export class Engine implements Session {
     this.pendingInputs = start.pending;
     this.#start = start;
     this.#deps = deps;
+    this.#processes = new SessionProcesses(deps.host.processes);
     this.#state = new SessionState(start, (model) => deps.catalog.named(model));
     this.#asks = new Asks(start.headless, (body) => this.#emit(body));
     this.#spending = new Spending(start, (provider, model) => deps.catalog.info({ provider, model }), {
@@ -225,6 +228,7 @@ export class Engine implements Session {
     this.#dryRuns.abort("the session was closed");
     this.#asks.end();
     await this.#ended;
+    await this.#processes.end();
     for (const w of [...left, ...this.#inputs.clear()])
       w.settle?.(new Tally({ kind: "aborted", reason: "the session was closed" }).result(w.id, 0));
     for (const resolve of this.#onIdle.splice(0)) resolve();
@@ -330,7 +334,7 @@ export class Engine implements Session {
       session: state.view(this.#start, (point) => catalog.list(point)),
       capabilities: new Map<string, unknown>([
         ["fs", host.fs],
-        ["process", host.processes],
+        ["process", this.#processes],
         ["session", port],
         ...(host.images ? [["images", host.images] as const] : []),
       ]),

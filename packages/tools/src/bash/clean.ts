@@ -15,8 +15,8 @@ const patterns = () => ({
   csiBroken: /(?:\x1b\[|\x9b)[0-?]*[ -/]*/y,
   short: /\x1b[ -/]*[0-~]/y,
   shortOpen: /\x1b[ -/]*$/y,
-  special: /[\0-\x08\x0b-\x1f\x7f-\x9f]/,
-  control: /[\0-\x08\x0a-\x1f\x7f-\x9f]/g,
+  special: /[\x01-\x08\x0b-\x1f\x7f-\x9f]/,
+  control: /[\x01-\x08\x0a-\x1f\x7f-\x9f]/g,
 });
 
 export class Cleaner {
@@ -34,7 +34,7 @@ export class Cleaner {
 
   /** Takes the next piece; gives the lines that are complete now. Sequences may be split over pieces. */
   push(piece: string): string {
-    const text = this.#pending + piece;
+    const text = this.#pending + piece.replace(/\0+/g, (zeros) => "\u2400".repeat(zeros.length));
     this.#pending = "";
     if (!this.#is.special.test(text)) return this.#plain(text);
     let out = "";
@@ -56,7 +56,7 @@ export class Cleaner {
         }
         at += length;
       } else {
-        out += this.#control(text[at]!);
+        this.#control(text[at]!);
         at++;
       }
       this.#is.control.lastIndex = at;
@@ -92,11 +92,9 @@ export class Cleaner {
     this.#line = "";
     return line;
   }
-  #control(char: string): string {
-    if (char === "\0") return this.#write("\u2400");
+  #control(char: string): void {
     if (char === "\r") this.#back = true;
     else if (char === "\b" && !this.#back) this.#line = headOf(this.#line, this.#line.length - 1);
-    return "";
   }
   /** Characters of the sequence at `at`; undefined when more must come to know. */
   #escape(text: string, at: number): number | undefined {

@@ -4,10 +4,14 @@
  * Takes `$1` the command, `$2` an id, `$3` the shell. The command runs in a shell of its own, given as an argument and never
  * quoted again, so heredocs, comments and `exec` stay its own affair. That shell writes its folder and the ids of its jobs to a
  * deleted file: children that outlive it may hold the file open without holding anybody up, and no redirection of the command
- * can reach the answer. `write` and `read` are descriptors that commands hardly use. At the end an escape sequence is printed.
+ * can reach the answer. It is
+ * made without a program of its own, since each costs as much as the shell. `write` and `read` are descriptors that commands hardly use. At the end an escape sequence is printed.
  */
 const script = (inner: string, write: number, read: number): string => `exec 2>/dev/null
-f=$(mktemp "\${TMPDIR:-/tmp}/heddle.XXXXXX") && exec ${write}>>"$f" ${read}<"$f" && rm -f "$f"
+f=\${TMPDIR:-/tmp}/heddle.$2.$$
+set -C
+if command exec ${write}>"$f" ${read}<"$f"; then rm -f "$f" & else f=; fi
+set +C
 "$3" -c '${inner}' "$3" "$1" </dev/null 2>&1 ${read}<&-
 s=$?
 [ -z "$f" ] || {

@@ -1,0 +1,33 @@
+/** The processes of one session: whoever has started them, none outlives it. */
+import type { Processes, ProcessOptions, ProcessResult } from "@heddle/kernel";
+
+export class SessionProcesses implements Processes {
+  readonly #port: Processes;
+  readonly #running = new Map<Promise<ProcessResult>, () => void>();
+  #over = false;
+
+  constructor(port: Processes) {
+    this.#port = port;
+  }
+  async run(o: ProcessOptions): Promise<ProcessResult> {
+    const stop = new AbortController();
+    const abort = (): void => stop.abort();
+    if (this.#over || o.signal?.aborted) abort();
+    o.signal?.addEventListener("abort", abort, { once: true });
+    const running = this.#port.run({ ...o, signal: stop.signal });
+    this.#running.set(running, abort);
+    try {
+      return await running;
+    } finally {
+      o.signal?.removeEventListener("abort", abort);
+      this.#running.delete(running);
+    }
+  }
+  /** Comes back when none is left; one that is asked for later does not start. */
+  async end(): Promise<void> {
+    this.#over = true;
+    const left = [...this.#running];
+    for (const [, abort] of left) abort();
+    await Promise.allSettled(left.map(([running]) => running));
+  }
+}
