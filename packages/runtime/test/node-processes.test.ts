@@ -200,15 +200,15 @@ describe("head and tail", () => {
   it("never cuts a character", () => {
     for (let max = 2; max < 40; max++) {
       const kept = new HeadTail(max);
-      for (let i = 0; i < 10; i++) kept.push("aé€😀");
+      for (let i = 0; i < 10; i++) kept.push(Buffer.from("aé€😀"));
       expect(kept.text()).not.toContain("\uFFFD");
       expect(Buffer.byteLength(kept.text().replace(/\n\[\d+ bytes left out\]\n/, ""))).toBeLessThanOrEqual(max);
     }
   });
   it("leaves alone what fits", () => {
     const kept = new HeadTail(10);
-    kept.push("12345");
-    kept.push("67890");
+    kept.push(Buffer.from("12345"));
+    kept.push(Buffer.from("67890"));
     expect([kept.text(), kept.dropped]).toEqual(["1234567890", 0]);
   });
 });

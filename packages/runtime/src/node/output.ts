@@ -13,8 +13,9 @@ export class HeadTail {
   constructor(max: number) {
     this.#half = Math.max(1, Math.floor(max / 2));
   }
-  push(text: string): void {
-    let bytes = Buffer.from(text);
+  /** `piece` is kept, so it must not change; it holds whole characters. */
+  push(piece: Buffer): void {
+    let bytes = piece;
     const room = this.#half - this.#headSize;
     if (room > 0) {
       const at = bytes.length <= room ? bytes.length : boundaryBefore(bytes, room);

@@ -170,8 +170,9 @@ class Run {
     const decoder = new StringDecoder("utf8");
     const take = (text: string): void => {
       if (text === "") return;
-      kept.push(text);
-      this.#both.push(text);
+      const bytes = Buffer.from(text);
+      kept.push(bytes);
+      this.#both.push(bytes);
       this.#o.onOutput?.(text, name);
     };
     from.on("data", (chunk: Buffer) => {

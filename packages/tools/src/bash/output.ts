@@ -26,7 +26,8 @@ export class HeadTail {
     this.#breaks += breaksIn(text);
     const room = this.#half - this.#head.length;
     this.#head += text.slice(0, Math.max(0, room));
-    this.#tail += text.slice(Math.max(0, room));
+    const rest = text.slice(Math.max(0, room));
+    this.#tail = rest.length > this.#half ? rest.slice(-this.#half) : this.#tail + rest;
     if (this.#tail.length > 4 * this.#half) this.#tail = this.#tail.slice(-this.#half);
   }
   /** All of it when it fits; else whole lines from both ends, or parts of lines that are too long, never half a code point. `file` has all of it. */

@@ -21,7 +21,7 @@ export function createProgress(send: (text: string) => void, now: () => number):
   return {
     push(text) {
       if (text === "") return;
-      waiting = tailOf(waiting + text, MAX_PIECE);
+      waiting = tailOf(text.length > MAX_PIECE ? text : waiting + text, MAX_PIECE);
       const wait = sentAt + EVERY_MS - now();
       if (wait <= 0) {
         clearTimeout(timer);
