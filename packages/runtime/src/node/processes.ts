@@ -23,7 +23,7 @@ const MARK = `HEDDLE_PID=${process.pid}`;
 const SECRET = /^(ANTHROPIC_|OPENAI_API_KEY$|OPENROUTER_API_KEY$|CLAUDE_CODE_OAUTH_TOKEN$|HEDDLE_.*(KEY|TOKEN|SECRET|PASSWORD))/i;
 /** What a person's shell exports to change the shells below it: options, search paths for cd, start-up files, replaced builtins. */
 const SHELL_HABITS =
-  /^(SHELLOPTS|BASHOPTS|BASH_ENV|ENV|CDPATH|GLOBIGNORE|POSIXLY_CORRECT|PROMPT_COMMAND|PS4|BASH_FUNC_(cd|command|eval|exec|exit|jobs|mktemp|printf|pwd|read|rm|set|trap)%%)$/;
+  /^(SHELLOPTS|BASHOPTS|BASH_ENV|ENV|CDPATH|GLOBIGNORE|POSIXLY_CORRECT|PROMPT_COMMAND|PS4|BASH_FUNC_(cd|command|eval|exec|exit|jobs|printf|pwd|read|rm|set|trap)%%)$/;
 /** There is no terminal behind a command; whatever would wait for a person must fail or go on instead. */
 const NON_INTERACTIVE: Readonly<Record<string, string>> = {
   TERM: "dumb",
