@@ -21,6 +21,17 @@ describe("files on Node", () => {
     expect([readFileSync(file, "utf8"), statSync(file).mode & 0o777, readdirSync(path.dirname(file))]).toEqual(["two", 0o640, ["c.sh"]]);
   });
 
+  it("keeps every bit of the mode, for secrets and for programs that run as another", async () => {
+    const fs = nodeFiles();
+    const file = path.join(folder(), "s.sh");
+    writeFileSync(file, "one");
+    for (const mode of [0o600, 0o755, 0o2755, 0o4711]) {
+      chmodSync(file, mode);
+      await fs.writeFile(file, bytes("two"));
+      expect(statSync(file).mode & 0o7777).toBe(mode);
+    }
+  });
+
   it("writes through a chain of symlinks, also to what does not exist yet, and leaves the links", async () => {
     const fs = nodeFiles();
     const dir = folder();

@@ -63,8 +63,8 @@ async function writeAtomically(file: string, bytes: Uint8Array, wanted: number |
     const handle = await fs.open(temporary, "wx", mode ?? 0o666);
     try {
       await handle.writeFile(bytes);
+      if (old) await handle.chown(old.uid, old.gid).catch(() => {}); // before the mode, of which it would take the set-id bits
       if (mode !== undefined) await handle.chmod(mode);
-      if (old) await handle.chown(old.uid, old.gid).catch(() => {});
       await handle.sync();
     } finally {
       await handle.close();
