@@ -1,6 +1,9 @@
 /** What the tools say when something outside is in the way: an error result in words, never a throw. */
 import type { ToolOutput } from "@heddle/kernel/plugin";
 
+/** What a tool will not do: its message is what the model reads. */
+export class Refusal extends Error {}
+
 export const failed = (text: string): ToolOutput => ({ content: text, isError: true });
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -24,11 +27,12 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** Turns a system error of `work` into an error result that names `what`. Other errors are bugs and pass through. */
+/** Turns a refusal, or a system error of `work`, into an error result; of the latter it names `what`. Other errors are bugs and pass through. */
 export async function answering(what: string, work: () => Promise<ToolOutput>): Promise<ToolOutput> {
   try {
     return await work();
   } catch (error) {
+    if (error instanceof Refusal) return failed(error.message);
     const code = codeOf(error);
     if (!code) throw error;
     return failed(`Cannot ${what}: ${WORDS[code] ?? (error as Error).message}.`);

@@ -1,6 +1,6 @@
 /** Runs ripgrep and reads what it finds while it is still searching, so that a search of any size needs little memory. */
 import { PROCESS, type ToolContext } from "@heddle/kernel/plugin";
-import { codeOf } from "./answer.ts";
+import { codeOf, Refusal } from "./answer.ts";
 
 /** Characters kept of one record. */
 const MAX_RECORD = 4000;
@@ -20,7 +20,7 @@ export type Search = {
 export type Searched = { readonly found: boolean; readonly stopped: boolean; readonly failed: boolean; readonly problem: string };
 
 /** ripgrep cannot be started. */
-export class NoRipgrep extends Error {
+export class NoRipgrep extends Refusal {
   constructor(path: string, cause: unknown) {
     const why = codeOf(cause) ?? (cause instanceof Error ? cause.message : String(cause));
     super(

@@ -143,7 +143,7 @@ describe("Grep", () => {
     }).toEqual({
       files: "b.ts\nc.py",
       content: "b.ts:1:foo\nb.ts:3:foo foo\nc.py:1:foo",
-      count: "a.ts:1\nb.ts:2\nc.py:1\n[4 matching lines in 3 files]",
+      count: "b.ts:2\na.ts:1\nc.py:1\n[4 matching lines in 3 files]",
       bare: "b.ts:bar",
       around: "b.ts-1-foo\nb.ts:2:bar\nb.ts-3-foo foo",
       before: "a.ts-1-x\na.ts:2:Foo",
@@ -155,6 +155,30 @@ describe("Grep", () => {
     });
   });
 
+  it("shows newest files first in each mode, equal times by name", async () => {
+    const { kit } = await tree({ "z.txt": "hit\n", "d/b.txt": "hit\nhit\n", "a.txt": "hit\n" });
+    expect({
+      files: await grep(kit, { pattern: "hit" }),
+      content: await grep(kit, { pattern: "hit", output_mode: "content" }),
+      count: await grep(kit, { pattern: "hit", output_mode: "count" }),
+      second: await grep(kit, { pattern: "hit", output_mode: "content", offset: 1, head_limit: 2 }),
+    }).toEqual({
+      files: "z.txt\nd/b.txt\na.txt",
+      content: "z.txt:1:hit\nd/b.txt:1:hit\nd/b.txt:2:hit\na.txt:1:hit",
+      count: "z.txt:1\nd/b.txt:2\na.txt:1\n[4 matching lines in 3 files]",
+      second: "d/b.txt:1:hit\nd/b.txt:2:hit\n[There is more: go on with offset 3, or narrow the search.]",
+    });
+    const same = await tree({ "b.txt": "hit", "a.txt": "hit" }, { sameTime: true });
+    expect(await grep(same.kit, { pattern: "hit", output_mode: "content" })).toBe("a.txt:1:hit\nb.txt:1:hit");
+  });
+
+  it("goes through more files than one command takes", async () => {
+    const files = Object.fromEntries(Array.from({ length: 330 }, (_, n) => [`f${String(n).padStart(3, "0")}.txt`, "hit\n"]));
+    const { kit } = await tree(files);
+    const lines = (await grep(kit, { pattern: "hit", output_mode: "content", head_limit: 0 })).split("\n");
+    expect(lines).toEqual(Object.keys(files).map((name) => `${name}:1:hit`));
+  });
+
   it("pages through a fixed order, each entry once", async () => {
     const files = Object.fromEntries(Array.from({ length: 25 }, (_, n) => [`d${n % 3}/f${n}.txt`, "hit\nmiss\nhit\n"]));
     const { kit } = await tree(files, { sameTime: true });
@@ -163,12 +187,12 @@ describe("Grep", () => {
       const lines = (await grep(kit, { pattern: "hit", head_limit: 10, offset })).split("\n");
       pages.push(...lines.filter((line) => !line.startsWith("[")));
       if (!lines.at(-1)!.startsWith("[")) break;
-      expect(lines.at(-1)).toBe(`[There is more: go on with offset ${offset + 10}, or narrow the search.]`);
+      expect(lines.at(-1)).toBe(`[There is more (25 in all): go on with offset ${offset + 10}, or narrow the search.]`);
     }
     expect(pages).toEqual(Object.keys(files).sort());
     expect(await grep(kit, { pattern: "hit", offset: 99 })).toBe("Nothing beyond offset 99: there are only 25.");
     expect(await grep(kit, { pattern: "hit", output_mode: "count", head_limit: 1 })).toBe(
-      "d0/f0.txt:2\n[50 matching lines in 25 files]\n[There is more: go on with offset 1, or narrow the search.]",
+      "d0/f0.txt:2\n[50 matching lines in 25 files]\n[There is more (25 in all): go on with offset 1, or narrow the search.]",
     );
   });
 
@@ -243,6 +267,15 @@ describe("Grep", () => {
     expect(many).toMatch(/\[There is more: go on with offset 250/);
     expect((await grep(kit, { pattern: "e", output_mode: "content", head_limit: 0 })).length).toBeLessThan(31_000);
     expect(processes.running.size).toBe(0);
+  });
+
+  it("says when a name is not UTF-8, and keeps the others", async () => {
+    const { kit, dir } = await tree({ "a.txt": "hit" });
+    writeFileSync(Buffer.concat([Buffer.from(`${dir}/caf`), Buffer.from([0xe9])]), "hit");
+    expect(await grep(kit, { pattern: "hit", output_mode: "content" })).toBe(
+      "a.txt:1:hit\n[The search is incomplete:\n1 file with a name that is not UTF-8 could not be opened]",
+    );
+    expect((await grep(kit, { pattern: "hit" })).split("\n").sort()).toEqual(["a.txt", "caf\uFFFD"]);
   });
 
   it("keeps what it found when a part cannot be read", async () => {

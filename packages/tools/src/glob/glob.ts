@@ -1,18 +1,16 @@
 /** The tool Glob: files by name, newest first. */
 import { join } from "node:path";
-import { defineTool, type FileSystem, FS, type Tool, type ToolContext, type ToolOutput, z } from "@heddle/kernel/plugin";
+import { defineTool, FS, type Tool, type ToolContext, type ToolOutput, z } from "@heddle/kernel/plugin";
 import { answering, failed } from "../answer.ts";
 import { lenient } from "../input.ts";
+import { newestFirst } from "../newest.ts";
 import { absolute, locate, missing, neither, place, shown } from "../paths.ts";
 import { prompts } from "../prompts.generated.ts";
-import { complaints, NoRipgrep, search } from "../ripgrep.ts";
+import { complaints, search } from "../ripgrep.ts";
 import { leanSchema } from "../schema.ts";
 import { plan } from "./plan.ts";
 
 const LIMIT = 100;
-/** More matches than this are sorted by name alone. */
-const MAX_SORTED = 20_000;
-const STATS_AT_ONCE = 64;
 
 const input = lenient({ pattern: z.string().min(1), path: z.string().min(1).optional().describe("folder; default: the project folder") });
 type Input = z.output<typeof input>;
@@ -58,34 +56,14 @@ async function glob(i: Input, ctx: ToolContext, ripgrep: string): Promise<ToolOu
         return true;
       },
     });
-  try {
-    let listed = await list([]);
-    if (!listed.found && base !== cwd) listed = await list(["--no-ignore"]);
-    const warning = listed.failed ? `\n[${complaints(listed.problem)}]` : "";
-    if (found.length === 0) return { content: none + warning, ...(listed.failed && !listed.found ? { isError: true } : {}) };
-    const sorted = await newestFirst(fs, base, found);
-    const names = sorted.slice(0, LIMIT).map((path) => shown(cwd, join(base, path)));
-    const order = found.length > MAX_SORTED ? "by name" : "newest first";
-    const notice = found.length > LIMIT ? `\n[${LIMIT} of ${found.length} files, ${order}. Narrow the pattern to see others.]` : "";
-    return { content: names.join("\n") + notice + warning };
-  } catch (error) {
-    if (error instanceof NoRipgrep) return failed(error.message);
-    throw error;
-  }
+  let listed = await list([]);
+  if (!listed.found && base !== cwd) listed = await list(["--no-ignore"]);
+  const warning = listed.failed ? `\n[${complaints(listed.problem)}]` : "";
+  if (found.length === 0) return { content: none + warning, ...(listed.failed && !listed.found ? { isError: true } : {}) };
+  const { sorted, order } = await newestFirst(fs, base, found);
+  const names = sorted.slice(0, LIMIT).map((path) => shown(cwd, join(base, path)));
+  const notice = found.length > LIMIT ? `\n[${LIMIT} of ${found.length} files, ${order}. Narrow the pattern to see others.]` : "";
+  return { content: names.join("\n") + notice + warning };
 }
 
 const inGit = (path: string): boolean => path.split(/[/\\]/).includes(".git");
-
-async function newestFirst(fs: FileSystem, base: string, paths: readonly string[]): Promise<readonly string[]> {
-  const byName = [...paths].sort();
-  if (byName.length > MAX_SORTED) return byName;
-  const times = new Map<string, number>();
-  for (let i = 0; i < byName.length; i += STATS_AT_ONCE) {
-    const some = byName.slice(i, i + STATS_AT_ONCE);
-    const stats = await Promise.all(some.map((path) => fs.stat(join(base, path)).catch(() => undefined)));
-    some.forEach((path, n) => {
-      times.set(path, stats[n]?.mtimeMs ?? 0);
-    });
-  }
-  return byName.sort((a, b) => times.get(b)! - times.get(a)!); // stable: equal times stay in the order of names
-}

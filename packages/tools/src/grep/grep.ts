@@ -1,36 +1,18 @@
-/** The tool Grep: file contents through ripgrep, in a fixed order and in bounded pieces. */
+/** The tool Grep: file contents through ripgrep, newest files first, in bounded pieces. */
 import { basename, dirname, join } from "node:path";
-import { defineTool, FS, type Tool, type ToolContext, type ToolOutput, z } from "@heddle/kernel/plugin";
+import { defineTool, type FileSystem, FS, type Tool, type ToolContext, type ToolOutput } from "@heddle/kernel/plugin";
 import { answering, failed, plural } from "../answer.ts";
-import { count, flag, lenient } from "../input.ts";
+import { newestFirst } from "../newest.ts";
 import { absolute, locate, missing, neither, place, shown } from "../paths.ts";
 import { prompts } from "../prompts.generated.ts";
-import { complaints, hiddenFlags, ignoredWhole, NoRipgrep, type Searched, search } from "../ripgrep.ts";
+import { complaints, hiddenFlags, ignoredWhole, type Searched, search } from "../ripgrep.ts";
 import { leanSchema } from "../schema.ts";
+import { explained, filesArgs, type Input, input, linesArgs } from "./input.ts";
+import { Page } from "./page.ts";
 
-const DEFAULT_LIMIT = 250;
-/** Bytes of one line before ripgrep cuts it. */
-const MAX_LINE = 500;
-/** Characters of one answer. */
-const MAX_CHARS = 30_000;
-
-const input = lenient({
-  pattern: z.string(),
-  path: z.string().min(1).optional().describe("file or folder; default: the project folder"),
-  glob: z.string().min(1).optional().describe("e.g. *.{ts,tsx}"),
-  type: z.string().min(1).optional().describe("e.g. py, rust"),
-  output_mode: z.enum(["files_with_matches", "content", "count"]).optional().describe("default: files_with_matches"),
-  "-i": flag.describe("ignore case"),
-  "-n": flag.describe("line numbers; default: true"),
-  "-A": count.describe("lines after"),
-  "-B": count.describe("lines before"),
-  "-C": count.describe("lines around"),
-  multiline: flag.describe("let matches span lines, and . match line ends"),
-  head_limit: count.describe(`default: ${DEFAULT_LIMIT}; 0: as many as fit`),
-  offset: count.describe("entries to skip"),
-});
-type Input = z.output<typeof input>;
-type Mode = NonNullable<Input["output_mode"]>;
+/** Files whose lines are searched at once, and characters of their names. */
+const BATCH_FILES = 300;
+const BATCH_CHARS = 24_000;
 
 export const grepTool = (ripgrep: string): Tool =>
   defineTool({
@@ -48,6 +30,15 @@ export const grepTool = (ripgrep: string): Tool =>
 const targetOf = (ctx: Pick<ToolContext, "session" | "capability">, i: Input): Promise<string> =>
   locate(ctx.capability(FS), absolute(ctx.session.cwd, i.path ?? "."));
 
+/** Where a search starts: `start` is relative to `folder`. */
+type Place = {
+  readonly fs: FileSystem;
+  readonly folder: string;
+  readonly start: string;
+  readonly target: string;
+  readonly ripgrep: string;
+};
+
 async function grep(i: Input, ctx: ToolContext, ripgrep: string): Promise<ToolOutput> {
   const fs = ctx.capability(FS);
   const { cwd } = ctx.session;
@@ -56,133 +47,72 @@ async function grep(i: Input, ctx: ToolContext, ripgrep: string): Promise<ToolOu
   const stat = await fs.stat(target);
   if (!stat) return failed(await missing(fs, cwd, i.path ?? ".", target));
   if (stat.kind !== "directory" && stat.kind !== "file") return failed(neither(cwd, target));
-  const folder = stat.kind === "directory" ? target : dirname(target);
-  const start = stat.kind === "directory" ? "./" : `./${basename(target)}`;
+  const single = stat.kind === "file";
+  const folder = single ? dirname(target) : target;
+  const at: Place = { fs, folder, start: single ? `./${basename(target)}` : "./", target, ripgrep };
   const mode = i.output_mode ?? "files_with_matches";
-  const once = async (flags: readonly string[]): Promise<{ page: Page; searched: Searched }> => {
-    const page = new Page(mode, i, (path) => shown(cwd, join(folder, path)));
-    const args = [...flags, ...argsOf(i, mode), ...hiddenFlags(shown(cwd, target)), "--", start];
-    const searched = await search(ctx, {
-      ripgrep,
-      cwd: folder,
-      args,
-      separator: mode === "files_with_matches" ? "\0" : "\n",
-      record: page.take,
-    });
-    return { page, searched };
-  };
-  try {
-    let flags: readonly string[] = [];
-    let { page, searched } = await once(flags);
-    if (searched.failed && !searched.found && /look-around|backreferences/.test(searched.problem)) {
-      flags = ["--pcre2"];
-      ({ page, searched } = await once(flags));
-    }
-    if (!searched.found && !searched.failed && stat.kind === "directory" && folder !== cwd && (await ignoredWhole(ctx, ripgrep, folder)))
-      ({ page, searched } = await once([...flags, "--no-ignore", "--hidden"]));
-    if (searched.failed && !searched.found) return failed(explained(searched.problem, i));
-    const warning = searched.failed ? `\n[The search is incomplete:\n${complaints(searched.problem)}]` : "";
-    return { content: page.text(searched, place(cwd, target)) + warning };
-  } catch (error) {
-    if (error instanceof NoRipgrep) return failed(error.message);
-    throw error;
+  const page = new Page(mode, i, (path) => shown(cwd, join(folder, path)));
+  const once = (flags: readonly string[]): Promise<Searched> =>
+    single && mode === "content" ? lines(i, ctx, at, flags, [at.start], page) : overFiles(i, ctx, at, flags, page);
+
+  let flags: readonly string[] = [];
+  let searched = await once(flags);
+  if (searched.failed && !searched.found && /look-around|backreferences/.test(searched.problem)) {
+    flags = ["--pcre2"];
+    searched = await once(flags);
   }
+  if (!searched.found && !searched.failed && !single && folder !== cwd && (await ignoredWhole(ctx, ripgrep, folder)))
+    searched = await once([...flags, "--no-ignore", "--hidden"]);
+  if (searched.failed && !searched.found) return failed(explained(searched.problem, i));
+  const warning = searched.failed ? `\n[The search is incomplete:\n${complaints(searched.problem)}]` : "";
+  return { content: page.text(searched, place(cwd, target)) + warning };
 }
 
-function argsOf(i: Input, mode: Mode): string[] {
-  const context = (name: "-A" | "-B" | "-C"): string[] =>
-    i[name] === undefined || mode !== "content" ? [] : [`${name}${Math.trunc(i[name])}`];
-  return [
-    "--null",
-    "--with-filename",
-    "--no-heading",
-    "--sort=path",
-    "--crlf",
-    ...{
-      files_with_matches: ["--files-with-matches"],
-      count: ["--count"],
-      content: [`--max-columns=${MAX_LINE}`, "--max-columns-preview", i["-n"] === false ? "--no-line-number" : "--line-number"],
-    }[mode],
-    ...context("-C"),
-    ...context("-A"),
-    ...context("-B"),
-    ...(i["-i"] ? ["--ignore-case"] : []),
-    ...(i.multiline ? ["--multiline", "--multiline-dotall"] : []),
-    ...(i.type ? [`--type=${i.type}`] : []),
-    ...(i.glob ? globsOf(i.glob).flatMap((glob) => [`--glob=${glob}`, ...hiddenFlags(glob)]) : []),
-    `--regexp=${i.pattern}`,
-  ];
-}
-
-/** Several globs may stand in one string, parted by commas or spaces outside of braces; a name with a space is one glob. */
-function globsOf(text: string): string[] {
-  const parts = text.split(/[,\s]+(?![^{]*\})/).filter((part) => part !== "");
-  return parts.length > 1 && parts.every((part) => /[*?]/.test(part)) ? parts : [text];
-}
-
-function explained(problem: string, i: Input): string {
-  const text = complaints(problem, 8);
-  if (problem.includes("unrecognized file type"))
-    return `There is no file type "${i.type}". Use \`glob\` in its place, such as *.${i.type}.`;
-  if (problem.includes("PCRE2 is not available"))
-    return "Look-around and backreferences need a ripgrep that is built with PCRE2, and this one is not. Write the pattern without them.";
-  if (problem.includes('literal "\\n" is not allowed')) return "The pattern spans lines: set multiline to true.";
-  if (/regex parse error|PCRE2: error|regex could not be compiled/.test(problem))
-    return `The pattern is not a valid regular expression. To search for its characters as they are, put \\ before . * + ? ( ) [ ] { } | ^ $ and \\.\n${text}`;
-  return `The search failed.\n${text}`;
-}
-
-/** The part of what was found that goes into the answer. */
-class Page {
-  readonly #mode: Mode;
-  readonly #show: (path: string) => string;
-  readonly #skip: number;
-  readonly #limit: number;
-  /** Context lines are told by the mark after their number. */
-  readonly #marked: boolean;
-  readonly #entries: string[] = [];
-  #size = 0;
-  #seen = 0;
-  #sum = 0;
-  #full = false;
-
-  constructor(mode: Mode, i: Input, show: (path: string) => string) {
-    this.#mode = mode;
-    this.#show = show;
-    this.#marked = mode === "content" && i["-n"] !== false;
-    this.#skip = Math.trunc(i.offset ?? 0);
-    this.#limit = Math.trunc(i.head_limit ?? DEFAULT_LIMIT) || Number.POSITIVE_INFINITY;
+/** First which files match, on all cores and in any order; then, newest file first, what of them the page has room for. */
+async function overFiles(i: Input, ctx: ToolContext, at: Place, flags: readonly string[], page: Page): Promise<Searched> {
+  const mode = i.output_mode ?? "files_with_matches";
+  const records = new Map<string, string>();
+  const searched = await search(ctx, {
+    ripgrep: at.ripgrep,
+    cwd: at.folder,
+    args: [...flags, ...filesArgs(i, mode), ...hiddenFlags(shown(ctx.session.cwd, at.target)), "--", at.start],
+    separator: mode === "count" ? "\n" : "\0",
+    record: (text) => {
+      records.set(text.split("\0", 1)[0]!, text);
+      return true;
+    },
+  });
+  const { sorted } = await newestFirst(at.fs, at.folder, [...records.keys()]);
+  if (mode !== "content") {
+    page.total = sorted.length;
+    for (const path of sorted) if (!page.take(records.get(path)!)) break;
+    return searched;
   }
-  /** False once nothing more is needed. Counts go on to the end, for their sum. */
-  readonly take = (record: string): boolean => {
-    this.#seen++;
-    if (this.#mode === "count") this.#sum += Number(record.slice(record.indexOf("\0") + 1)) || 0;
-    if (this.#seen <= this.#skip) return true;
-    const entry = this.#full ? "" : this.#entry(record);
-    if (this.#full || this.#entries.length >= this.#limit || this.#size + entry.length > MAX_CHARS) {
-      this.#full = true;
-      return this.#mode === "count";
-    }
-    this.#entries.push(entry);
-    this.#size += entry.length + 1;
-    return true;
-  };
-  #entry(record: string): string {
-    const zero = record.indexOf("\0");
-    if (this.#mode === "files_with_matches") return this.#show(record);
-    if (zero < 0) return record.replace(/^\.\//, "").replace(/\r$/, "");
-    const path = this.#show(record.slice(0, zero));
-    const rest = record.slice(zero + 1).replace(/\r$/, "");
-    return `${path}${this.#marked && /^\d+-/.test(rest) ? "-" : ":"}${rest.replaceAll("\0", "\uFFFD")}`;
+  for (let from = 0; from < sorted.length; ) {
+    const batch = sorted.slice(from, from + fitting(sorted, from));
+    from += batch.length;
+    if ((await lines(i, ctx, at, flags, batch, page)).stopped) break;
   }
-  text(searched: Searched, where: string): string {
-    if (!searched.found) return `No matches in ${where}.`;
-    if (this.#entries.length === 0) return `Nothing beyond offset ${this.#skip}: there are only ${this.#seen}.`;
-    const next = this.#skip + this.#entries.length;
-    const notes = [
-      ...(this.#mode === "count" ? [`[${plural(this.#sum, "matching line")} in ${plural(this.#seen, "file")}]`] : []),
-      ...(this.#full ? [`[There is more: go on with offset ${next}, or narrow the search.]`] : []),
-    ];
-    return [...this.#entries, ...notes].join("\n");
-  }
+  const unnamed = sorted.filter((path) => path.includes("\uFFFD")).length;
+  if (unnamed === 0) return searched;
+  const problem = `${plural(unnamed, "file")} with a name that is not UTF-8 could not be opened`;
+  return { ...searched, failed: true, problem: [searched.problem, problem].filter((it) => it !== "").join("\n") };
 }
+
+/** How many of the names from `from` on go into one command. */
+function fitting(names: readonly string[], from: number): number {
+  let size = 0;
+  let n = 0;
+  while (n < BATCH_FILES && from + n < names.length && (n === 0 || size + names[from + n]!.length < BATCH_CHARS))
+    size += names[from + n++]!.length;
+  return n;
+}
+
+const lines = (i: Input, ctx: ToolContext, at: Place, flags: readonly string[], names: readonly string[], page: Page): Promise<Searched> =>
+  search(ctx, {
+    ripgrep: at.ripgrep,
+    cwd: at.folder,
+    args: [...flags.filter((flag) => flag === "--pcre2"), ...linesArgs(i), "--", ...names],
+    separator: "\n",
+    record: page.take,
+  });
