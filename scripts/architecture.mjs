@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { commentFreeLines, importsOf, moduleState, parse, worldUses } from "./source.mjs";
 
 const PLUGIN = ["@heddle/kernel/plugin"];
+const FILES = [...PLUGIN, "@heddle/tools/contract"];
 const MEMORY = [...PLUGIN, "@heddle/memdir/contract"];
 const PROTOCOL = ["@heddle/kernel/protocol"];
 const features = (names, may) => Object.fromEntries(names.map((n) => [`packages/${n}`, may]));
@@ -14,8 +15,9 @@ const features = (names, may) => Object.fromEntries(names.map((n) => [`packages/
 /** What each package may import of the workspace. An entry without a subpath stands for all entries of that package. */
 const TABLE = {
   "packages/kernel": [],
-  ...features(["input-pipeline", "commands", "tools", "permissions", "hooks", "context", "attachments"], PLUGIN),
-  ...features(["compaction", "skills", "memdir"], PLUGIN),
+  ...features(["input-pipeline", "commands", "tools", "permissions", "hooks", "context"], PLUGIN),
+  ...features(["skills", "memdir"], PLUGIN),
+  ...features(["attachments", "compaction"], FILES),
   ...features(["session-memory", "dream"], MEMORY),
   "packages/sessions": PROTOCOL,
   "packages/tui": PROTOCOL,

@@ -9,6 +9,9 @@ import { stale, workspace } from "./stale.mjs";
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, "dist");
 
+/** Rarely needed and large: installed beside heddle, and loaded by the first file that needs them. */
+const BESIDE = ["unpdf", "iconv-lite", "chardet"];
+
 const always = !process.argv.includes("--if-stale");
 const lock = join(here, "node_modules", ".dist-lock");
 
@@ -54,7 +57,7 @@ async function bundle() {
       mainFields: ["module", "main"],
       plugins: [oneLocale()],
       alias: { "string-width": join(here, "lazy-string-width.mjs") },
-      external: ["@vscode/ripgrep", "sharp"],
+      external: ["@vscode/ripgrep", "sharp", ...BESIDE],
       metafile: true,
       logLevel: "warning",
     };
@@ -97,7 +100,8 @@ function forCache(path) {
   const text = readFileSync(path, "utf8");
   if (/\\[^\x00-\x7f]/.test(text)) throw new Error("a character that is not ASCII is escaped in the source: write it as \\u");
   const ascii = text.replace(/[^\x00-\x7f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  writeFileSync(path, ascii.replace(/\bimport\((?!['"`])/g, "__heddleImport("));
+  const imports = new RegExp(`\\bimport\\((?=[^'"\`]|["'\`](?:${BESIDE.join("|")})["'\`]\\))`, "g");
+  writeFileSync(path, ascii.replace(imports, "__heddleImport("));
 }
 
 function assets(to) {

@@ -1,50 +1,42 @@
 /** What each session has seen of which file, so that nobody overwrites what they have not seen; and one lock per file. */
 import { createHash } from "node:crypto";
-import { type Service, service } from "@heddle/kernel/plugin";
-
-export type SeenFile = {
-  readonly realpath: string;
-  /** SHA-256 of the whole content, in hex. */
-  readonly hash: string;
-  /** The content, kept for texts up to 256 KB so that a later change can be shown. */
-  readonly text?: string;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  readonly by: "read" | "write";
-};
-
-/** The last 100 files that were read or written, over all sessions. Older ones must be read again before they are changed. */
-export interface FileState {
-  get(sessionId: string, realpath: string): SeenFile | undefined;
-  /** Newest first. */
-  list(sessionId: string): readonly SeenFile[];
-  /** Whether these bytes are what the session saw last; undefined when it has not seen the file. */
-  same(sessionId: string, realpath: string, bytes: Uint8Array): boolean | undefined;
-  /** Records that the session knows these bytes. */
-  saw(
-    sessionId: string,
-    realpath: string,
-    bytes: Uint8Array,
-    how: { readonly at: number; readonly by: SeenFile["by"]; readonly text?: string },
-  ): void;
-  forget(sessionId: string, realpath: string): void;
-}
-export const FILES: Service<FileState> = service<FileState>("heddle.files");
+import type { FileState, SeenFile, SeenLines } from "./contract.ts";
 
 const KEEP_FILES = 100;
-const KEEP_TEXT = 256 * 1024;
+/** Bytes of texts that are kept, of one file and of all; a character counts as two. */
+const KEEP_TEXT = 512 * 1024;
+const KEEP_TEXTS = 25 * 1024 * 1024;
 
 export const hashOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-export function createFileState(limit = KEEP_FILES): FileState {
+const sizeOf = ({ text = "" }: { readonly text?: string }): number => text.length * 2;
+
+export function createFileState(keepFiles = KEEP_FILES, keepTexts = KEEP_TEXTS): FileState {
   const seen = new Map<string, { readonly sessionId: string; readonly file: SeenFile }>();
+  let texts = 0;
   const keyOf = (sessionId: string, realpath: string): string => JSON.stringify([sessionId, realpath]);
+  const drop = (key: string): void => {
+    texts -= sizeOf(seen.get(key)?.file ?? {});
+    seen.delete(key);
+  };
   const use = (key: string): SeenFile | undefined => {
     const entry = seen.get(key);
     if (!entry) return undefined;
     seen.delete(key);
     seen.set(key, entry);
     return entry.file;
+  };
+  const shrink = (): void => {
+    for (const oldest of seen.keys()) {
+      if (seen.size <= keepFiles) break;
+      drop(oldest);
+    }
+    for (const [key, { sessionId, file }] of seen) {
+      if (texts <= keepTexts) break;
+      texts -= sizeOf(file);
+      const { text: _text, ...rest } = file;
+      seen.set(key, { sessionId, file: rest });
+    }
   };
   return {
     get: (sessionId, realpath) => use(keyOf(sessionId, realpath)),
@@ -57,18 +49,32 @@ export function createFileState(limit = KEEP_FILES): FileState {
       const file = use(keyOf(sessionId, realpath));
       return file && file.hash === hashOf(bytes);
     },
-    saw(sessionId, realpath, bytes, { at, by, text }) {
+    saw(sessionId, realpath, bytes, { text, part, ...how }) {
       const key = keyOf(sessionId, realpath);
-      seen.delete(key);
-      const kept = text !== undefined && text.length <= KEEP_TEXT ? { text } : {};
-      seen.set(key, { sessionId, file: { realpath, hash: hashOf(bytes), at, by, ...kept } });
-      for (const oldest of seen.keys()) {
-        if (seen.size <= limit) break;
-        seen.delete(oldest);
-      }
+      const hash = hashOf(bytes);
+      const before = seen.get(key)?.file;
+      const known = part && before?.hash === hash ? together(before.part, part) : part;
+      const kept = text !== undefined && sizeOf({ text }) <= KEEP_TEXT ? { text } : {};
+      drop(key);
+      seen.set(key, { sessionId, file: { realpath, hash, ...how, ...kept, ...(known ? { part: known } : {}) } });
+      texts += sizeOf(kept);
+      shrink();
     },
-    forget: (sessionId, realpath) => void seen.delete(keyOf(sessionId, realpath)),
+    forget: (sessionId, realpath) => drop(keyOf(sessionId, realpath)),
   };
+}
+
+/** Undefined once nothing is missing. */
+function together(before: SeenLines | undefined, { ranges, of }: SeenLines): SeenLines | undefined {
+  if (!before) return undefined;
+  const joined: (readonly [number, number])[] = [];
+  for (const range of [...before.ranges, ...ranges].sort((a, b) => a[0] - b[0])) {
+    const last = joined.at(-1);
+    if (last && range[0] <= last[1] + 1) joined[joined.length - 1] = [last[0], Math.max(last[1], range[1])];
+    else joined.push(range);
+  }
+  const [first] = joined;
+  return first && first[0] <= 1 && first[1] >= of ? undefined : { ranges: joined, of };
 }
 
 /** Runs work on one file one after another, also for several sessions at a time. */

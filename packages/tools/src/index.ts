@@ -1,20 +1,23 @@
-/** The plugin with the tools for files and commands: Read, Write, Edit, Glob, Grep and Bash. */
+/** The plugin with the tools for files and commands: Read, Write, Edit, NotebookEdit, Glob, Grep and Bash. */
 import { definePlugin, z } from "@heddle/kernel/plugin";
 import { BACKGROUND, BackgroundRuns } from "./bash/background.ts";
 import { bashTool } from "./bash/bash.ts";
 import { bashOutputTool } from "./bash/bash-output.ts";
 import { killShellTool } from "./bash/kill-shell.ts";
 import { monitorTool } from "./bash/monitor.ts";
+import { FILES } from "./contract.ts";
 import { editTool } from "./edit/edit.ts";
-import { createFileState, createLocks, FILES } from "./file-state.ts";
+import { createFileState, createLocks } from "./file-state.ts";
 import { globTool } from "./glob/glob.ts";
 import { grepTool } from "./grep/grep.ts";
+import { notebookEditTool } from "./notebook/notebook-edit.ts";
 import { readTool } from "./read/read.ts";
 import { createShellFolder, SHELL_FOLDER } from "./shell-folder.ts";
 import { writeTool } from "./write/write.ts";
 
 export { BACKGROUND, type Background, type BackgroundCommand } from "./bash/background.ts";
-export { FILES, type FileState, hashOf, type SeenFile } from "./file-state.ts";
+export { FILES, type FileState, type SeenFile } from "./contract.ts";
+export { hashOf } from "./file-state.ts";
 export { SHELL_FOLDER, type ShellFolder } from "./shell-folder.ts";
 
 export default definePlugin({
@@ -41,6 +44,7 @@ export default definePlugin({
         readTool(services.files, services.shell),
         writeTool(services),
         editTool(services),
+        notebookEditTool(services),
         globTool(ripgrep),
         grepTool(ripgrep),
         bashTool({ shell: services.shell, background, outputLimit: bashOutputLimit, atTimeout: bashAtTimeout }),

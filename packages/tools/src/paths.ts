@@ -12,6 +12,10 @@ export function shown(cwd: string, path: string): string {
   return short === ".." || short.startsWith(`..${sep}`) || isAbsolute(short) ? path : short;
 }
 
+/** Names that Windows keeps for its devices, whatever their ending and folder. */
+export const reserved = (path: string, windows = sep === "\\"): boolean =>
+  windows && /(^|[/\\])(con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3])[ .:]*(\.[^/\\]*)?$/i.test(path);
+
 /** Whoever opened it might wait for ever. */
 export const neither = (cwd: string, path: string): string =>
   `${shown(cwd, path)} is neither a file nor a folder (a pipe, socket or device), so it is not read.`;

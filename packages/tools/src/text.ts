@@ -1,67 +1,20 @@
-/** Bytes of a file as text and back, without losing a byte: encodings, byte order marks, line ends, cuts between code points. */
-
-export type Decoded =
-  /** `text` is without the byte order mark; `encode(text, bom)` gives the very bytes. */
-  | { readonly kind: "text"; readonly text: string; readonly bom: boolean }
-  /** Can be shown but not written back. */
-  | { readonly kind: "foreign"; readonly text: string; readonly encoding: string }
-  | { readonly kind: "binary"; readonly what: string };
-
-const MAGIC: readonly (readonly [string, string])[] = [
-  ["\x89PNG", "a PNG image"],
-  ["\xff\xd8\xff", "a JPEG image"],
-  ["GIF8", "a GIF image"],
-  ["%PDF-", "a PDF document"],
-  ["PK\x03\x04", "a zip archive (or an office document)"],
-  ["\x1f\x8b", "gzip-compressed"],
-  ["\x7fELF", "a program"],
-];
-/** Of bytes that are not UTF-8, how many may be unreadable before it is no text at all. */
-const UNREADABLE = 0.3;
-
-export function decode(bytes: Uint8Array): Decoded {
-  const start = String.fromCharCode(...bytes.subarray(0, 8));
-  const known = MAGIC.find(([magic]) => start.startsWith(magic));
-  if (known) return { kind: "binary", what: known[1] };
-  const utf16 = start.startsWith("\xff\xfe") ? "utf-16le" : start.startsWith("\xfe\xff") ? "utf-16be" : unmarkedUtf16(bytes);
-  if (utf16 && !start.startsWith("\xff\xfe\0\0"))
-    return { kind: "foreign", text: new TextDecoder(utf16).decode(bytes), encoding: utf16.toUpperCase() };
-  if (bytes.includes(0)) return { kind: "binary", what: "binary" };
-  const bom = start.startsWith("\xef\xbb\xbf");
-  const body = bom ? bytes.subarray(3) : bytes;
-  try {
-    return { kind: "text", text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body), bom };
-  } catch {
-    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(body);
-    const lost = text.split("\uFFFD").length - 1;
-    if (lost > text.length * UNREADABLE) return { kind: "binary", what: "binary, or text in an encoding other than UTF-8" };
-    return { kind: "foreign", text, encoding: "not UTF-8" };
-  }
-}
-
-export function encode(text: string, bom: boolean): Uint8Array {
-  return new TextEncoder().encode(bom ? `\uFEFF${text}` : text);
-}
-
-/** ASCII text in UTF-16 has a zero in nearly every second byte. */
-function unmarkedUtf16(bytes: Uint8Array): "utf-16le" | "utf-16be" | undefined {
-  const sample = bytes.subarray(0, 4096);
-  if (sample.length < 8 || bytes.length % 2 !== 0) return undefined;
-  const zeros = [0, 0];
-  sample.forEach((byte, i) => {
-    if (byte === 0) zeros[i % 2]!++;
-  });
-  const many = sample.length * 0.35;
-  if (zeros[1]! > many && zeros[0] === 0) return "utf-16le";
-  if (zeros[0]! > many && zeros[1] === 0) return "utf-16be";
-  return undefined;
-}
+/** Text in lines and pieces: line ends, and cuts between code points. */
 
 /** Lines without their ends; a line end at the very end starts no further line. */
 export function linesOf(text: string): string[] {
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
   return lines.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
+}
+
+/** As many as `linesOf` gives, without making them. */
+export const lineCount = (text: string): number => lineAt(text, text.length) - (text === "" || text.endsWith("\n") ? 1 : 0);
+
+/** The line, from 1, that holds the character at `index`. */
+export function lineAt(text: string, index: number): number {
+  let line = 1;
+  for (let i = text.indexOf("\n"); i >= 0 && i < index; i = text.indexOf("\n", i + 1)) line++;
+  return line;
 }
 
 export const toLf = (text: string): string => text.replaceAll("\r\n", "\n");

@@ -86,6 +86,45 @@ describe("Edit, matching", () => {
   });
 });
 
+describe("Edit, several at once", () => {
+  const several = async (before: string, edits: unknown, more: object = {}): Promise<string> => {
+    const { fs, kit } = await opened({ "/w/f": before });
+    const result = await kit.call("Edit", { file_path: "f", edits, ...more });
+    return result.isError ? `ERROR ${result.text}, then ${fs.text("/w/f")}` : fs.text("/w/f");
+  };
+  const edit = (old_string: string, new_string: string, more: object = {}) => ({ old_string, new_string, ...more });
+
+  it("makes them one after the other, each on what the one before has left", async () => {
+    expect(await several("a\r\nb\r\nc\r\n", [edit("a", "b"), edit("b", "x", { replace_all: "true" }), edit("c\n", "d\ne\n")])).toBe(
+      "x\r\nx\r\nd\r\ne\r\n",
+    );
+    expect(await several("a b", JSON.stringify([edit("a", "1"), edit("b", "2")]))).toBe("1 2");
+  });
+  it("makes none when one cannot be made, and says which", async () => {
+    expect(await several("a b", [edit("a", "1"), edit("zzz", "2")])).toMatch(
+      /^ERROR f was not changed\. Edit 2 of 2: It was not found, .*, then a b$/,
+    );
+    expect(await several("a b b", [edit("a", "1"), edit("b", "2")])).toMatch(/Edit 2 of 2: It occurs 2 times .*, then a b b$/);
+    expect(await several("a b", [edit("a", "1"), edit("", "2")])).toMatch(/Edit 2 of 2: An empty old_string .*, then a b$/);
+    expect(await several("a b", [edit("a", "1"), edit("b", "b")])).toMatch(/Edit 2 of 2: .* are the same/);
+  });
+  it("begins a new file, writes once, and reports each edit", async () => {
+    const { fs, kit } = await opened({ "/w/f": "one\ntwo\n" });
+    expect((await kit.call("Edit", { file_path: "new", edits: [edit("", "x\ny\n"), edit("y", "z")] })).text).toBe("Created new (2 lines).");
+    expect(fs.text("/w/new")).toBe("x\nz\n");
+    expect((await kit.call("Edit", { file_path: "f", edits: [edit("one", "1"), edit("two", "2")] })).text).toBe(
+      "All 2 edits are made.\nEdited f: +1 -1 lines.\n     1\t1\n     2\ttwo\nEdited f: +1 -1 lines.\n     1\t1\n     2\t2",
+    );
+    expect(fs.writes).toEqual(["/w/new", "/w/f"]);
+  });
+  it("wants one form or the other", async () => {
+    expect(await several("a", [edit("a", "b")], { old_string: "a", new_string: "c" })).toMatch(/^ERROR Give either `edits` or/);
+    expect(await several("a", undefined, { old_string: "a" })).toMatch(/^ERROR `old_string` and `new_string` are both needed/);
+    expect(await several("a", [])).toMatch(/^ERROR edits: /);
+    expect(await several("a", "[{")).toMatch(/^ERROR edits: /);
+  });
+});
+
 describe("Edit, near misses", () => {
   it("names line numbers that were copied from Read", async () => {
     expect(await edited("foo\nbar\n", "     1\tfoo\n     2\tbar", "x")).toMatch(/begin with the line numbers that Read shows/);
@@ -154,14 +193,10 @@ describe("Edit, which files", () => {
     expect((await kit.call("Edit", { file_path: "k", old_string: "1", new_string: "2" })).isError).toBe(true);
   });
 
-  it("never touches other encodings or binary files", async () => {
-    const gbk = new Uint8Array([...Buffer.from("// "), 0xd6, 0xd0, 0xce, 0xc4, ...Buffer.from("\r\nint n = 1; int m = 2; int o;\r\n")]);
-    const utf16 = new Uint8Array(Buffer.from("\uFEFFn = 1\n", "utf16le"));
-    const { fs, kit } = await opened({ "/w/f.cpp": gbk, "/w/u.txt": utf16, "/w/b": new Uint8Array([0, 49]) });
-    for (const file_path of ["f.cpp", "u.txt", "b"]) {
-      expect((await kit.call("Edit", { file_path, old_string: "1", new_string: "2" })).isError).toBe(true);
-      expect((await kit.call("Write", { file_path, content: "2" })).isError).toBe(true);
-    }
+  it("never touches binary files", async () => {
+    const { fs, kit } = await opened({ "/w/b": new Uint8Array([0, 49]) });
+    expect((await kit.call("Edit", { file_path: "b", old_string: "1", new_string: "2" })).text).toBe("b is binary; it is not changed.");
+    expect((await kit.call("Write", { file_path: "b", content: "2" })).isError).toBe(true);
     expect(fs.writes).toEqual([]);
   });
 

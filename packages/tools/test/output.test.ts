@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Cleaner } from "../src/bash/clean.ts";
 import { HeadTail } from "../src/bash/output.ts";
 import { createFileState } from "../src/file-state.ts";
-import { cutLine, decode, encode, headOf, tailOf } from "../src/text.ts";
+import { cutLine, headOf, tailOf } from "../src/text.ts";
 
 const lone = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 const unicode = fc.string({ unit: fc.constantFrom("a", "\n", "水", "\u{1F600}", "\u{10FFFF}"), maxLength: 300 });
@@ -108,20 +108,6 @@ describe("Cleaner", () => {
     for (let n = 0; n < 1000; n++) out += cleaner.push(piece).length;
     expect(out).toBeGreaterThan(980_000);
     expect(clean(`\x1b]${"y".repeat(20_000)}`, 500).length).toBeGreaterThanOrEqual(19_998);
-  });
-});
-
-describe("decode and encode", () => {
-  it("give back the very bytes of whatever counts as text", () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 40 }), fc.boolean(), fc.boolean(), (bytes, ascii, bom) => {
-        const body = ascii ? bytes.map((b) => b % 0x7f) : bytes;
-        const file = bom ? new Uint8Array([0xef, 0xbb, 0xbf, ...body]) : body;
-        const decoded = decode(file);
-        if (decoded.kind === "text") expect(encode(decoded.text, decoded.bom)).toEqual(new Uint8Array(file));
-      }),
-      { numRuns: 2000 },
-    );
   });
 });
 

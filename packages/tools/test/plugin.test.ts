@@ -1,4 +1,4 @@
-import { FS, PROCESS, SESSION, textOf } from "@heddle/kernel/plugin";
+import { FS, IMAGES, PROCESS, SESSION, textOf } from "@heddle/kernel/plugin";
 import { ownPlugin, runTurnWith, testHost } from "@heddle/testkit";
 import { describe, expect, it } from "vitest";
 import packageJson from "../package.json" with { type: "json" };
@@ -12,11 +12,12 @@ describe("the plugin", () => {
   it("contributes what its manifest says, with the overlap that each tool bears", async () => {
     const { tools } = await kitOf({ fs: new MemoryFs() });
     expect(tools.map((t) => t.name)).toEqual(manifest.contributes.tools);
-    expect(manifest.capabilities).toEqual([FS.id, PROCESS.id, SESSION.id]);
+    expect(manifest.capabilities).toEqual([FS.id, PROCESS.id, SESSION.id, IMAGES.id]);
     expect(Object.fromEntries(tools.map((t) => [t.name, t.overlap]))).toEqual({
       Read: "shared",
       Write: "exclusive",
       Edit: "exclusive",
+      NotebookEdit: "exclusive",
       Glob: "shared",
       Grep: "shared",
       Bash: "exclusive",
@@ -42,6 +43,8 @@ describe("the plugin", () => {
       home: await kit.effects("Read", { file_path: "~/x" }),
       write: await kit.effects("Write", { file_path: "/etc/../tmp/x", content: "" }),
       edit: await kit.effects("Edit", { file_path: "../x", old_string: "a", new_string: "b" }),
+      edits: await kit.effects("Edit", { file_path: "x", edits: [{ old_string: "a", new_string: "b" }] }),
+      notebook: await kit.effects("NotebookEdit", { notebook_path: "n.ipynb", cell_id: "a" }),
       glob: await kit.effects("Glob", { pattern: "**/*.ts" }),
       globInto: await kit.effects("Glob", { pattern: "../o/*.ts", path: "src" }),
       globAbsolute: await kit.effects("Glob", { pattern: "/etc/*.conf" }),
@@ -52,6 +55,8 @@ describe("the plugin", () => {
       home: [{ kind: "read", target: "/w/~/x" }],
       write: [{ kind: "write", target: "/tmp/x" }],
       edit: [{ kind: "write", target: "/x" }],
+      edits: [{ kind: "write", target: "/w/x" }],
+      notebook: [{ kind: "write", target: "/w/n.ipynb" }],
       glob: [{ kind: "read", target: "/w" }],
       globInto: [{ kind: "read", target: "/w/o" }],
       globAbsolute: [{ kind: "read", target: "/etc" }],

@@ -1,4 +1,6 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { reserved } from "../src/paths.ts";
 import { kitOf } from "./support/harness.ts";
 import { MemoryFs } from "./support/memory-fs.ts";
 
@@ -17,6 +19,27 @@ describe("Write", () => {
       expect(fs.text(`/w/new/${n}/f`)).toBe(content);
     }
     expect((await kit.call("Write", { file_path: "run.sh", content: "a\nb\n" })).text).toBe("Created run.sh (2 lines).");
+  });
+
+  it("changes no character of a new file, whatever it is", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: "binary" }), async (content) => {
+        const { fs, kit } = await setup();
+        expect(await kit.call("Write", { file_path: "f", content })).toMatchObject({ isError: false });
+        expect(fs.text("/w/f")).toBe(content);
+      }),
+    );
+  });
+
+  it("takes brackets, braces, quotes and backslashes in names for themselves, as Read and Edit do", async () => {
+    const names = ["app/[id]/(grp)/p {x}.tsx", 'it\'s "q".ts', "a\\b.ts", "*.ts", "-e", "$HOME"];
+    const { fs, kit } = await setup();
+    for (const file_path of names) {
+      expect((await kit.call("Write", { file_path, content: "one\n" })).text).toBe(`Created ${file_path} (1 line).`);
+      expect((await kit.call("Read", { file_path })).text).toBe("     1\tone");
+      expect(await kit.call("Edit", { file_path, old_string: "one", new_string: "two" })).toMatchObject({ isError: false });
+    }
+    expect(fs.names()).toEqual(names.map((name) => `/w/${name}`));
   });
 
   it("keeps the line ends that most lines of an existing file have, its mark and its mode", async () => {
@@ -80,5 +103,14 @@ describe("Write", () => {
     expect(kit.files.list("s").length).toBe(100);
     expect((await kit.call("Write", { file_path: "f0", content: "y" })).text).toMatch(/has not been read/);
     expect((await kit.call("Write", { file_path: "f1", content: "y" })).isError).toBe(false);
+  });
+});
+
+describe("names of devices on Windows", () => {
+  it("are no files there, whatever their folder, case and ending", () => {
+    const on = (path: string): boolean => reserved(path, true);
+    expect(["C:\\w\\nul", "con", "AUX.txt", "d/LPT1", "com1.tar.gz", "prn "].map(on)).toEqual([true, true, true, true, true, true]);
+    expect(["null", "console.log", "a/con/x", "com", "com10", "my.nul"].map(on)).toEqual([false, false, false, false, false, false]);
+    expect(reserved("/w/nul", false)).toBe(false);
   });
 });

@@ -1,110 +1,74 @@
-/** The tool Edit: one exact text for another, every other byte as it was. */
+/** The tool Edit: exact texts for others, all of them or none, and every other byte as it was. */
 import { defineTool, type Tool, type ToolContext, type ToolOutput, z } from "@heddle/kernel/plugin";
-import { answering, failed, plural } from "../answer.ts";
-import { type ChangeServices, changedLines, changing, put, type Target, targetPath } from "../change.ts";
+import { failed, plural } from "../answer.ts";
+import { type ChangeServices, changing, put, type Target, targetPath } from "../change.ts";
 import { flag, lenient } from "../input.ts";
 import { missing } from "../paths.ts";
 import { prompts } from "../prompts.generated.ts";
 import { leanSchema } from "../schema.ts";
-import { cutLine, linesOf, numbered, toLf } from "../text.ts";
-import { flatten, lineAt, places, replaceAt } from "./match.ts";
-import { whyAmbiguous, whyNotFound } from "./nearest.ts";
+import { type Replacement, replace } from "./replace.ts";
+import { report } from "./report.ts";
 
-const AROUND = 2;
-const SNIPPET_LINES = 14;
-/** Lines that are named where several places were changed. */
-const NAMED_LINES = 20;
-/** Places counted before they are too many to count. */
-const MANY = 1000;
-
-const input = lenient({ file_path: z.string().min(1), old_string: z.string(), new_string: z.string(), replace_all: flag });
+const replacement = { old_string: z.string(), new_string: z.string(), replace_all: flag };
+const input = lenient({
+  file_path: z.string().min(1),
+  old_string: z.string().optional(),
+  new_string: z.string().optional(),
+  replace_all: flag,
+  edits: z.array(lenient(replacement)).min(1).optional().describe("in place of the other fields: several edits in order, all or none"),
+});
 type Input = z.output<typeof input>;
 
 export const editTool = (services: ChangeServices): Tool =>
   defineTool({
     name: "Edit",
+    aliases: ["MultiEdit"],
     description: prompts.edit,
     input,
     jsonSchema: leanSchema(input),
     overlap: "exclusive",
     effects: async (i, ctx) => [{ kind: "write", target: await targetPath(ctx, i.file_path) }],
     run(i, ctx) {
-      return answering(`edit ${i.file_path}`, () => edit(i, ctx, services));
+      const edits = editsOf(i);
+      return typeof edits === "string" ? failed(edits) : edit(i.file_path, edits, ctx, services);
     },
   });
 
-async function edit(i: Input, ctx: ToolContext, services: ChangeServices): Promise<ToolOutput> {
-  if (i.old_string === i.new_string) return failed("`old_string` and `new_string` are the same: there is nothing to change.");
-  if ([i.old_string, i.new_string].some((text) => !text.isWellFormed()))
-    return failed("`old_string` or `new_string` holds half of a surrogate pair, which no encoding can store.");
-  return changing(i.file_path, ctx, services, async (target) => {
-    const { name, text } = target;
-    if (i.old_string === "") return create(i, ctx, services, target);
-    if (text === undefined)
-      return failed(
-        await missing(target.fs, ctx.session.cwd, i.file_path, target.path, [services.shell.get(ctx.session.id) ?? ctx.session.cwd]),
-      );
-    const replaced = replace(text, i);
-    if (typeof replaced === "string") return failed(`${name} was not changed. ${replaced}`);
-    const lines = await put(target, replaced.after, ctx, services.files);
-    return { content: report(name, text, replaced), lines };
+/** The edits, or the words why they cannot be made of this input. */
+function editsOf({ edits, old_string, new_string, replace_all }: Input): readonly Replacement[] | string {
+  if (edits && (old_string ?? new_string) !== undefined) return "Give either `edits` or `old_string` and `new_string`, not both.";
+  if (!edits && (old_string === undefined || new_string === undefined))
+    return "`old_string` and `new_string` are both needed, or a list of such pairs as `edits`.";
+  const all = edits ?? [{ old_string: old_string ?? "", new_string: new_string ?? "", replace_all }];
+  for (const [n, it] of all.entries()) {
+    if (it.old_string === it.new_string)
+      return `${which(n, all)}\`old_string\` and \`new_string\` are the same: there is nothing to change.`;
+    if (!it.old_string.isWellFormed() || !it.new_string.isWellFormed())
+      return `${which(n, all)}\`old_string\` or \`new_string\` holds half of a surrogate pair, which no encoding can store.`;
+  }
+  return all;
+}
+
+const which = (n: number, all: readonly unknown[]): string => (all.length > 1 ? `Edit ${n + 1} of ${all.length}: ` : "");
+
+function edit(asked: string, edits: readonly Replacement[], ctx: ToolContext, services: ChangeServices): Promise<ToolOutput> {
+  return changing("edit", asked, ctx, services, async (target) => {
+    const { name } = target;
+    if (target.text === undefined && edits[0]?.old_string !== "") return failed(await nothingThere(asked, target, ctx, services));
+    const made = target.text === undefined ? "Created" : target.text === "" ? "Filled" : undefined;
+    const said: string[] = [];
+    let text = target.text ?? "";
+    for (const [n, it] of edits.entries()) {
+      const replaced = it.old_string === "" && text === "" ? { after: it.new_string } : replace(text, it);
+      if (typeof replaced === "string") return failed(`${name} was not changed. ${which(n, edits)}${replaced}`);
+      if ("places" in replaced) said.push(report(name, text, replaced));
+      text = replaced.after;
+    }
+    const lines = await put(target, text, ctx, services.files, made !== undefined);
+    if (made) return { content: `${made} ${name} (${plural(lines.added, "line")}).`, lines };
+    return { lines, content: said.length > 1 ? [`All ${said.length} edits are made.`, ...said].join("\n") : (said[0] ?? "") };
   });
 }
 
-async function create(i: Input, ctx: ToolContext, { files }: ChangeServices, target: Target): Promise<ToolOutput> {
-  const { name, text } = target;
-  if (text !== undefined && text !== "")
-    return failed(`${name} was not changed: an empty old_string is for new and empty files only. Give the text to replace, or use Write.`);
-  const lines = await put(target, i.new_string, ctx, files);
-  return { content: `${text === undefined ? "Created" : "Filled"} ${name} (${plural(lines.added, "line")}).`, lines };
-}
-
-type Replaced = { readonly after: string; readonly places: number; readonly lines: readonly number[] };
-
-/** The new text, or the words why there is none. */
-function replace(text: string, i: Input): Replaced | string {
-  const from = toLf(i.old_string);
-  const to = toLf(i.new_string);
-  // Where the two differ in their line ends alone, those are what is to change: matched and written to the letter.
-  if (from === to) {
-    const found = placesFor(text, i.old_string, i);
-    if (found.length === 0) return "The two texts differ only in their line ends, and the file does not have those of old_string.";
-    return typeof found === "string" ? found : { after: splice(text, found, i.old_string, i.new_string), ...summary(text, found) };
-  }
-  const flat = flatten(text);
-  const found = placesFor(flat.lf, from, i);
-  if (found.length === 0) return whyNotFound(flat.lf, from);
-  return typeof found === "string" ? found : { after: replaceAt(flat, found, from, to), ...summary(flat.lf, found) };
-}
-
-/** Where to replace, or the words why the places are too many. */
-function placesFor(text: string, from: string, i: Input): readonly number[] | string {
-  if (i.replace_all) return places(text, from, from.length);
-  const found = places(text, from, 1, MANY);
-  return found.length > 1 ? whyAmbiguous(text, found, found.length === MANY) : found;
-}
-
-function splice(text: string, starts: readonly number[], from: string, to: string): string {
-  let after = "";
-  let done = 0;
-  for (const start of starts) {
-    after += text.slice(done, start) + to;
-    done = start + from.length;
-  }
-  return after + text.slice(done);
-}
-
-const summary = (text: string, found: readonly number[]): Pick<Replaced, "places" | "lines"> => ({
-  places: found.length,
-  lines: found.slice(0, NAMED_LINES).map((start) => lineAt(text, start)),
-});
-
-function report(name: string, before: string, { after, places, lines }: Replaced): string {
-  if (places > 1) return `Edited ${name} in ${places} places (lines ${lines.join(", ")}${places > lines.length ? ", ..." : ""}).`;
-  const { first, removed, added } = changedLines(before, after);
-  const start = Math.max(1, first - AROUND);
-  const snippet = linesOf(after).slice(start - 1, first - 1 + added.length + AROUND);
-  const part = snippet.slice(0, SNIPPET_LINES).map((line) => cutLine(line, 300));
-  const more = snippet.length > part.length ? `\n[and ${plural(snippet.length - part.length, "more line")}]` : "";
-  return `Edited ${name}: +${added.length} -${removed.length} lines.\n${numbered(part, start)}${more}`;
-}
+const nothingThere = (asked: string, target: Target, { session }: ToolContext, { shell }: ChangeServices): Promise<string> =>
+  missing(target.fs, session.cwd, asked, target.path, [shell.get(session.id) ?? session.cwd]);

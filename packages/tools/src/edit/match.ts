@@ -30,8 +30,6 @@ export function places(text: string, wanted: string, step: number, most = Number
   return found;
 }
 
-export const lineAt = (text: string, index: number): number => text.slice(0, index).split("\n").length;
-
 /**
  * The text with `from` replaced by `to` at each of `starts` (positions in the LF text). What both have in common at their start
  * and end stays as it is on disk; new line ends are those of the place.

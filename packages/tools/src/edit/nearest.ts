@@ -1,6 +1,5 @@
 /** Why a text was not found: what in the file comes close, in words from which the next attempt succeeds. */
-import { cutLine, numbered } from "../text.ts";
-import { lineAt } from "./match.ts";
+import { cutLine, lineAt, numbered } from "../text.ts";
 
 const PREFIX = /^ *\d+\t/;
 const SHOWN_LINES = 12;

@@ -1,13 +1,20 @@
-/** The tool Read: text files with line numbers, folders as listings, and words for everything else. */
+/** The tool Read: text with line numbers, pictures, PDFs, notebooks, folders as listings, and words for everything else. */
+import { Buffer } from "node:buffer";
 import { defineTool, type FileSystem, FS, type Tool, type ToolContext, type ToolOutput, z } from "@heddle/kernel/plugin";
-import { answering, failed, plural } from "../answer.ts";
-import type { FileState } from "../file-state.ts";
+import { answering, failed, plural, Refusal } from "../answer.ts";
+import type { FileState, SeenLines } from "../contract.ts";
+import { type Decoded, type DecodedText, decode } from "../encoding.ts";
 import { count, lenient } from "../input.ts";
-import { absolute, locate, missing, neither, shown } from "../paths.ts";
+import { parseNotebook } from "../notebook/cells.ts";
+import { absolute, locate, missing, neither, reserved, shown } from "../paths.ts";
 import { prompts } from "../prompts.generated.ts";
 import { leanSchema } from "../schema.ts";
 import type { ShellFolder } from "../shell-folder.ts";
-import { cutLine, decode, linesOf, numbered } from "../text.ts";
+import { cutLine, lineCount, linesOf, numbered } from "../text.ts";
+import { stillInView } from "./before.ts";
+import { pictureOf } from "./image.ts";
+import { notebookParts } from "./notebook.ts";
+import { pdfText } from "./pdf.ts";
 
 const DEFAULT_LINES = 2000;
 const MAX_LINE = 2000;
@@ -21,6 +28,7 @@ const input = lenient({
   file_path: z.string().min(1),
   offset: count.describe("first line, from 1"),
   limit: count.describe("number of lines"),
+  pages: z.string().optional().describe("of a PDF, e.g. 1-5"),
 });
 type Input = z.output<typeof input>;
 
@@ -37,47 +45,98 @@ export const readTool = (files: FileState, shell: ShellFolder): Tool =>
     },
   });
 
+/** A file that is being read. `first` and `most` count lines, or cells. */
+type Opened = { readonly name: string; readonly bytes: Uint8Array; readonly first: number; readonly most: number };
+/** `part`: which of how many lines are shown, where that is not all. */
+type Shown = { readonly output: ToolOutput; readonly text?: string; readonly part?: SeenLines };
+
 async function read(i: Input, ctx: ToolContext, files: FileState, shell: ShellFolder): Promise<ToolOutput> {
   const fs = ctx.capability(FS);
   const { cwd, id } = ctx.session;
   const path = await locate(fs, absolute(cwd, i.file_path));
   const name = shown(cwd, path);
+  if (reserved(path)) return failed(neither(cwd, path));
   const stat = await fs.stat(path);
   if (!stat) return failed(await missing(fs, cwd, i.file_path, path, [shell.get(id) ?? cwd]));
   if (stat.kind === "directory") return { content: await listing(fs, path) };
   if (stat.kind !== "file") return failed(neither(cwd, path));
   if (stat.size > MAX_BYTES) return failed(`${name} is too large to read (${sizeOf(stat.size)}). Use Grep, or head and sed in Bash.`);
 
-  const bytes = await fs.readFile(path);
-  const decoded = decode(bytes);
-  if (decoded.kind === "binary") return failed(`${name} is ${decoded.what} (${sizeOf(bytes.length)}); Read shows text only.`);
-  const { text } = decoded;
-  const lines = linesOf(text).map((line) => cutLine(line, MAX_LINE));
+  const [bytes, realpath] = await Promise.all([fs.readFile(path), fs.realpath(path)]);
+  const what = JSON.stringify([i.offset, i.limit, i.pages]);
+  const before = files.get(id, realpath);
+  if (before?.shown?.what === what && stillInView(ctx.session.messages, before.shown.callId) && files.same(id, realpath, bytes)) {
+    const { shown: _once, realpath: _path, hash: _hash, ...known } = before;
+    files.saw(id, realpath, bytes, known); // asked once more it is shown again, since nobody knows what the model still sees
+    return { content: `${name} is unchanged since you read it above. Read it again if you no longer have it.` };
+  }
   const first = Math.max(1, Math.trunc(i.offset ?? 1));
-  const wanted = lines.slice(first - 1, first - 1 + Math.max(1, Math.trunc(i.limit ?? DEFAULT_LINES)));
-  const whole = i.offset === undefined && i.limit === undefined;
-  if (whole && lengthOf(lines) > MAX_SHOWN)
-    return failed(
-      `${name} is larger than ${sizeOf(MAX_SHOWN)}: it has ${sizeOf(bytes.length)} in ${plural(lines.length, "line")}. Read a part with offset and limit, or find the place with Grep.`,
-    );
+  const most = Math.max(1, Math.trunc(i.limit ?? Number.POSITIVE_INFINITY));
+  const { output, ...known } = await show({ name, bytes, first, most }, i, await decode(bytes), ctx);
+  files.saw(id, realpath, bytes, { at: ctx.now(), by: "read", ...known, shown: { callId: ctx.callId, what } });
+  return output;
+}
 
-  const saw = (): void => files.saw(id, realpath, bytes, { at: ctx.now(), by: "read", ...(decoded.kind === "text" ? { text } : {}) });
-  const realpath = await fs.realpath(path);
-  saw();
-  if (bytes.length === 0) return { content: `${name} is empty (0 bytes).` };
-  if (lines.length === 0) return { content: `${name} holds nothing but a byte order mark.` };
-  if (wanted.length === 0) return failed(`${name} has only ${plural(lines.length, "line")}; line ${first} is beyond its end.`);
-  const part = fitting(wanted);
+async function show(file: Opened, i: Input, decoded: Decoded, ctx: ToolContext): Promise<Shown> {
+  const { name, bytes } = file;
+  if (decoded.kind === "pdf") return { output: { content: await pdfText(name, bytes, i.pages, ctx.signal) } };
+  if (i.pages !== undefined) throw new Refusal(`${name} is no PDF, so it has no pages: use offset and limit.`);
+  const size = sizeOf(bytes.length);
+  if (decoded.kind === "image") {
+    const picture = await pictureOf(bytes, ctx);
+    if (typeof picture === "string") throw new Refusal(`${name} is ${decoded.what} (${size}) and cannot be shown: ${picture}.`);
+    return { output: { content: [picture.image, { type: "text", text: `${name}: ${picture.size}, ${size}` }] } };
+  }
+  if (decoded.kind !== "text") throw new Refusal(`${name} is ${decoded.what} (${size}), which Read cannot show.`);
+  const notebook = name.endsWith(".ipynb") ? parseNotebook(decoded.text) : undefined;
+  return notebook ? cells(notebook, file, decoded.text, ctx) : lines(file, decoded, i.offset === undefined && i.limit === undefined);
+}
+
+async function cells(
+  notebook: NonNullable<ReturnType<typeof parseNotebook>>,
+  file: Opened,
+  text: string,
+  ctx: ToolContext,
+): Promise<Shown> {
+  const { name, first, most } = file;
+  const total = notebook.cells.length;
+  if (first > Math.max(1, total)) throw new Refusal(`${name} has only ${plural(total, "cell")}; cell ${first} is beyond its end.`);
+  const { parts, last } = await notebookParts(notebook, first, most, async (data) => {
+    const picture = await pictureOf(Buffer.from(data, "base64"), ctx);
+    return typeof picture === "string" ? { type: "text", text: `[image left out: ${picture}]\n` } : picture.image;
+  });
+  const more = last < total ? `[Cells ${first} to ${last} of ${total}. Go on with offset ${last + 1}.]\n` : "";
+  const head = `${name} has ${plural(total, "cell")}. Change them with NotebookEdit.\n`;
+  return {
+    output: { content: [{ type: "text", text: head }, ...parts, ...(more === "" ? [] : [{ type: "text" as const, text: more }])] },
+    text,
+    ...(first > 1 || last < total ? { part: { ranges: [], of: lineCount(text) } } : {}),
+  };
+}
+
+function lines({ name, bytes, first, most }: Opened, decoded: DecodedText, whole: boolean): Shown {
+  const { text, encoding, exact } = decoded;
+  const all = linesOf(text);
+  if (bytes.length === 0) return { output: { content: `${name} is empty (0 bytes).` }, text };
+  if (all.length === 0) return { output: { content: `${name} holds nothing but a byte order mark.` }, text };
+  if (first > all.length) throw new Refusal(`${name} has only ${plural(all.length, "line")}; line ${first} is beyond its end.`);
+  if (whole && text.length > MAX_SHOWN && lengthOf(all.map((line) => cutLine(line, MAX_LINE))) > MAX_SHOWN)
+    throw new Refusal(
+      `${name} is larger than ${sizeOf(MAX_SHOWN)}: it has ${sizeOf(bytes.length)} in ${plural(all.length, "line")}. Read a part with offset and limit, or find the place with Grep.`,
+    );
+  const wanted = all.slice(first - 1, first - 1 + (most === Number.POSITIVE_INFINITY ? DEFAULT_LINES : most));
+  const part = fitting(wanted.map((line) => cutLine(line, MAX_LINE)));
   const last = first + part.length - 1;
   const notes = [
-    ...(decoded.kind === "foreign"
-      ? [
-          `[This file is ${decoded.encoding}${decoded.encoding.startsWith("UTF") ? "" : "; what could not be read is shown as \uFFFD"}. Edit and Write refuse it.]`,
-        ]
-      : []),
-    ...(last < lines.length ? [`[Lines ${first} to ${last} of ${lines.length}. Go on with offset ${last + 1}.]`] : []),
+    ...(exact ? [] : [`[This file is damaged ${encoding.name}. Edit and Write refuse it.]`]),
+    ...(exact && encoding.name !== "UTF-8" ? [`[This file is ${encoding.name}, and stays so when you change it.]`] : []),
+    ...(last < all.length ? [`[Lines ${first} to ${last} of ${all.length}. Go on with offset ${last + 1}.]`] : []),
   ];
-  return { content: [numbered(part, first), ...notes].join("\n") };
+  return {
+    output: { content: [numbered(part, first), ...notes].join("\n") },
+    text,
+    ...(part.length < all.length ? { part: { ranges: [[first, last]], of: all.length } } : {}),
+  };
 }
 
 const lengthOf = (lines: readonly string[]): number => lines.reduce((sum, line) => sum + line.length + 1, 0);

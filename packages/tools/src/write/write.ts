@@ -1,6 +1,6 @@
 /** The tool Write: a whole file at once. */
 import { defineTool, type Tool, type ToolContext, type ToolOutput, z } from "@heddle/kernel/plugin";
-import { answering, failed, plural } from "../answer.ts";
+import { failed, plural } from "../answer.ts";
 import { type ChangeServices, changedLines, changing, put, targetPath } from "../change.ts";
 import { lenient } from "../input.ts";
 import { prompts } from "../prompts.generated.ts";
@@ -19,21 +19,25 @@ export const writeTool = (services: ChangeServices): Tool =>
     overlap: "exclusive",
     effects: async (i, ctx) => [{ kind: "write", target: await targetPath(ctx, i.file_path) }],
     run(i, ctx) {
-      return answering(`write ${i.file_path}`, () => write(i, ctx, services));
+      return write(i, ctx, services);
     },
   });
 
 function write(i: Input, ctx: ToolContext, services: ChangeServices): Promise<ToolOutput> {
-  return changing(i.file_path, ctx, services, async (target) => {
-    const { name, text: before } = target;
+  return changing("write", i.file_path, ctx, services, async (target) => {
+    const { name, text: before, part } = target;
     if (!i.content.isWellFormed()) return failed("`content` holds half of a surrogate pair, which no encoding can store.");
     if (before === undefined) {
-      const lines = await put(target, i.content, ctx, services.files);
+      const lines = await put(target, i.content, ctx, services.files, true);
       return { content: `Created ${name} (${plural(lines.added, "line")}).`, lines };
     }
-    const after = adapted(i.content, before, target.bom);
+    if (part)
+      return failed(
+        `${name} was not written: you have seen only a part of its ${plural(part.of, "line")}. Read the rest first, or change what you have seen with Edit.`,
+      );
+    const after = adapted(i.content, before, target.encoding.bom);
     if (after === before) return { content: `${name} already has this content; nothing was written.` };
-    const lines = await put(target, after, ctx, services.files);
+    const lines = await put(target, after, ctx, services.files, true);
     const { first, removed, added } = changedLines(before, after);
     return { content: `Wrote ${name}: +${added.length} -${removed.length} lines, from line ${first}.`, lines };
   });

@@ -1,5 +1,17 @@
 /** Calls the plugin's tools as the loop would: schema, effects, run, each with a context that offers the ports and nothing else. */
-import type { CallContext, Effect, FileSystem, Processes, Service, Tool, ToolContext, ToolOutput } from "@heddle/kernel/plugin";
+import type {
+  CallContext,
+  Effect,
+  FileSystem,
+  Images,
+  Message,
+  Processes,
+  Service,
+  Tool,
+  ToolContext,
+  ToolOutput,
+} from "@heddle/kernel/plugin";
+import { textOf } from "@heddle/kernel/plugin";
 import plugin, { BACKGROUND, type Background, FILES, type FileState, SHELL_FOLDER, type ShellFolder } from "../../src/index.ts";
 
 export type Result = Pick<ToolOutput, "lines" | "loads"> & { readonly text: string; readonly isError: boolean };
@@ -12,11 +24,16 @@ export type Kit = {
   /** What the session was told, one after the other. */
   readonly told: string[];
   dispose(): Promise<void>;
-  call(tool: string, input: unknown, how?: { session?: string; signal?: AbortSignal }): Promise<Result>;
+  call(tool: string, input: unknown, how?: How): Promise<Result>;
+  /** Parts and all; throws where the input is wrong. */
+  output(tool: string, input: unknown, how?: How): Promise<ToolOutput>;
   effects(tool: string, input: unknown): Promise<readonly Effect[]>;
 };
+type How = { session?: string; signal?: AbortSignal; messages?: readonly Message[]; callId?: string };
 export type KitOptions = {
   readonly fs: FileSystem;
+  /** Without it the capability is not granted. */
+  readonly images?: Images;
   readonly processes?: Processes;
   readonly cwd?: string;
   readonly options?: Record<string, unknown>;
@@ -30,7 +47,7 @@ export type KitOptions = {
 const noProcesses: Processes = { run: async () => Promise.reject(new Error("no processes here")) };
 
 export async function kitOf(o: KitOptions): Promise<Kit> {
-  const { fs, processes = noProcesses, cwd = "/w", options = {}, now = () => 0, folder = null, living = () => true } = o;
+  const { fs, images, processes = noProcesses, cwd = "/w", options = {}, now = () => 0, folder = null, living = () => true } = o;
   const services = new Map<string, unknown>();
   const told: string[] = [];
   const disposers: (() => void | Promise<void>)[] = [];
@@ -39,7 +56,11 @@ export async function kitOf(o: KitOptions): Promise<Kit> {
     told.push(how?.isMeta ? text : `seen by the person: ${text}`);
   };
   const session = { folder, tell };
-  const capability = ((token: { id: string }) => ({ fs, process: processes, session })[token.id]) as CallContext["capability"];
+  const capability = ((token: { id: string }) => {
+    const granted = { fs, process: processes, images, session }[token.id];
+    if (!granted) throw new Error(`no ${token.id} here`);
+    return granted;
+  }) as CallContext["capability"];
   const contributions = await plugin.setup({
     plugin: "@heddle/tools",
     options: plugin.options!.parse(options),
@@ -52,7 +73,7 @@ export async function kitOf(o: KitOptions): Promise<Kit> {
   const tools = contributions.tools!;
   const progress: string[] = [];
   let n = 0;
-  const context = (session: string, signal: AbortSignal): ToolContext => ({
+  const context = ({ session = "s", signal = new AbortController().signal, messages = [], callId = `c${n}` }: How = {}): ToolContext => ({
     plugin: "@heddle/tools",
     signal,
     session: {
@@ -63,7 +84,7 @@ export async function kitOf(o: KitOptions): Promise<Kit> {
       model: "m",
       permissionMode: "default",
       headless: true,
-      messages: [],
+      messages,
       list: () => [],
     },
     turn: { id: "t", step: 0, input: { text: "", source: "sdk" }, controls: {} },
@@ -75,13 +96,21 @@ export async function kitOf(o: KitOptions): Promise<Kit> {
     use: (token) => services.get(token.id) as never,
     ask: async () => ({ kind: "deny" }),
     capability,
-    callId: `c${n}`,
+    callId,
     progress: (text) => void progress.push(text),
   });
   const toolOf = (name: string): Tool => {
     const tool = tools.find((t) => t.name === name);
     if (!tool) throw new Error(`no tool ${name}`);
     return tool;
+  };
+  const output: Kit["output"] = async (name, input, how) => {
+    const tool = toolOf(name);
+    const parsed = tool.input.parse(input);
+    const ctx = context(how);
+    await tool.effects(parsed, ctx);
+    const given = await tool.run(parsed, ctx);
+    return typeof given === "string" ? { content: given } : given;
   };
   return {
     tools,
@@ -93,22 +122,17 @@ export async function kitOf(o: KitOptions): Promise<Kit> {
     async dispose() {
       for (const fn of disposers.reverse()) await fn();
     },
-    async call(name, input, { session = "s", signal = new AbortController().signal } = {}) {
-      const tool = toolOf(name);
-      const parsed = tool.input.safeParse(input);
+    async call(name, input, how) {
+      const parsed = toolOf(name).input.safeParse(input);
       if (!parsed.success) return { text: parsed.error.issues.map((i) => `${i.path.join(".")}: ${i.message}`).join("; "), isError: true };
-      const ctx = context(session, signal);
-      await tool.effects(parsed.data, ctx);
-      const output: ToolOutput | string = await tool.run(parsed.data, ctx);
-      if (typeof output === "string") return { text: output, isError: false };
-      const text =
-        typeof output.content === "string" ? output.content : output.content.map((p) => (p.type === "text" ? p.text : "")).join("");
-      const { isError = false, lines, loads } = output;
+      const { content, isError = false, lines, loads } = await output(name, input, how);
+      const text = typeof content === "string" ? content : textOf(content);
       return { text, isError, ...(lines ? { lines } : {}), ...(loads ? { loads } : {}) };
     },
+    output,
     async effects(name, input) {
       const tool = toolOf(name);
-      return tool.effects(tool.input.parse(input), context("s", new AbortController().signal));
+      return tool.effects(tool.input.parse(input), context());
     },
   };
 }
