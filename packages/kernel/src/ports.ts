@@ -92,28 +92,33 @@ export interface Images {
   size(bytes: Uint8Array): (Size & { mimeType: ImageType }) | undefined;
 }
 
-/** `fork`: with the session's own history and prefix, byte for byte; otherwise `system` and the prompt are all that there is. */
+/**
+ * `fork`: with the session's own history, prefix and tools, byte for byte. `new`: `system` and the prompt are all that there is,
+ * and what the session knows of the project where `context` says so. `resume`: one of this session that has ended.
+ */
 export type ForkOptions = {
   /** For a person, in a line. */
   title: string;
   prompt: string;
-  from: { kind: "fork" } | { kind: "new"; system: string } | { kind: "resume"; id: string };
+  from: { kind: "fork" } | { kind: "new"; system: string; context?: boolean } | { kind: "resume"; id: string };
   callId?: CallId;
-  /** Names of the tools it has; without it those of its session. */
+  /** Names of the tools it has; without it those of its session. A `fork` hears of all, and calls of others fail. */
   tools?: readonly string[];
   withoutTools?: readonly string[];
   model?: string;
   effort?: Effort;
+  /** Counts where it is stricter than that of its session. */
   permissionMode?: string;
   maxSteps?: number;
 };
+/** `text`: the last that it said, also where it did not come to its end. `usage`: of its own calls of models. */
 export type ForkEnd = { id: string; outcome: TurnOutcome; text: string; steps: number; usage: Usage };
 export type ForkState = { id: string; title: string; depth: number; running: boolean };
 /** Sub-agents of the session. All that are left end with it. */
 export interface Forks {
-  /** It ends when `signal` fires. Throws when there are too many, or too deep. */
+  /** It ends when `signal` fires. Throws when there are too many, or too deep. `end` rejects when it cannot be resumed, else never. */
   start(options: ForkOptions, signal?: AbortSignal): { id: string; end: Promise<ForkEnd> };
-  /** Said to it at its next step; false when it has ended. */
+  /** Said to it at its next step, for the model only; false when it has ended. */
   tell(id: string, text: string): boolean;
   list(): readonly ForkState[];
   stop(id: string): void;

@@ -102,9 +102,10 @@ export type StageStatus = "ran" | "no-op" | "failed" | "skipped";
 /** What a call would touch. `target` is an absolute path, a command line, a URL or a name. */
 export type Effect = Readonly<{ kind: "read" | "write" | "execute" | "network" | "other"; target: string }>;
 
+/** `agent`: the title of the sub-agent that asks. */
 export type Ask =
-  | { kind: "permission"; id: string; call: ToolCallPart; effects: readonly Effect[]; why: string; by?: PluginId }
-  | { kind: "question"; id: string; from: PluginId; text: string; choices?: readonly string[] };
+  | { kind: "permission"; id: string; agent?: string; call: ToolCallPart; effects: readonly Effect[]; why: string; by?: PluginId }
+  | { kind: "question"; id: string; agent?: string; from: PluginId; text: string; choices?: readonly string[] };
 export type Answer = { kind: "allow" } | { kind: "deny"; reason?: string } | { kind: "text"; text: string };
 
 /** Which verdict let a call through or stopped it. `by` is a plugin, `user` or `kernel`. */

@@ -1,10 +1,11 @@
 /** Starts the plugins of an embedder and opens sessions on them. */
-import { createLog, openLog as openLogOf, type SessionLog, SessionLogError } from "@heddle/sessions";
+import { createLog, type LogOptions, openFile, openLog as openLogOf, type SessionLog, SessionLogError } from "@heddle/sessions";
 import { textOfError } from "./plugins/problem.ts";
 import { startPlugins } from "./plugins/start.ts";
 import { timersOf, withRecovery } from "./recovery/index.ts";
 import { meaningOf } from "./session/aliases.ts";
 import { Catalog } from "./session/catalog.ts";
+import { CostMeter } from "./session/cost.ts";
 import { DebugLog } from "./session/debug-log.ts";
 import { Engine, type SessionDeps } from "./session/engine.ts";
 import type { SessionStart } from "./session/start.ts";
@@ -20,7 +21,7 @@ export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
   const means = { timers: host.timers ?? timersOf(), images: host.images };
   const aliases = o.modelAliases ?? {};
   const fallbackModels = o.recovery?.fallbackModels?.map((name) => meaningOf(aliases, name)) ?? [];
-  const { registry, forget } = withRecovery(
+  const { registry, forget, inherit } = withRecovery(
     started.registry,
     means,
     { ...o.recovery, fallbackModels },
@@ -36,6 +37,13 @@ export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
   const sessions = new Set<Engine>();
   let disposed: Promise<readonly Problem[]> | undefined;
 
+  const costOf: LogOptions["costOf"] = (events) => {
+    const meter = new CostMeter((provider, model) => catalog.info({ provider, model }));
+    for (const event of events) meter.take(event);
+    return meter.cost.models;
+  };
+  const { stateDir } = o;
+  const place = { storage: host.storage, cwd, now: host.now, version: o.version ?? "0.0.0", costOf };
   const deps = (openLog: SessionDeps["openLog"]): SessionDeps => ({
     host,
     registry,
@@ -43,16 +51,23 @@ export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
     watch: started.roots.size > 0 ? host.watchdog?.watch : undefined,
     debug,
     openLog,
+    forkLogs:
+      stateDir === null
+        ? null
+        : {
+            create: (path, id, onFailure) => createLog({ ...place, stateDir, path, id, onFailure }),
+            open: (path, id, onFailure) => openFile({ ...place, stateDir, onFailure }, { path, id }).catch(asSessionError),
+          },
+    onOpen(session, copied) {
+      sessions.add(session);
+      if (copied !== undefined) inherit(copied, session.id);
+    },
     onDispose(session) {
       sessions.delete(session);
       forget(session.id);
     },
   });
-  const opened = (start: SessionStart, openLog: SessionDeps["openLog"]): Engine => {
-    const session = new Engine(start, deps(openLog));
-    sessions.add(session);
-    return session;
-  };
+  const opened = (start: SessionStart, openLog: SessionDeps["openLog"]): Engine => new Engine(start, deps(openLog));
   const refuse = (): void => {
     if (disposed) throw new SessionError("the runtime is disposed; create another one to open a session");
   };
@@ -62,16 +77,16 @@ export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
     async open(options = {}) {
       refuse();
       const fresh = startOf(o, options, cwd, host.id("session"));
-      if (o.stateDir === null) {
+      if (stateDir === null) {
         if (options.resume === undefined) return opened(fresh, () => null);
         throw new SessionError(`session "${options.resume}" cannot be resumed, because no sessions are kept; set a state folder`);
       }
-      const place = { storage: host.storage, stateDir: o.stateDir, cwd, now: host.now, version: o.version ?? "0.0.0" };
-      if (options.resume === undefined) return opened(fresh, (onFailure) => createLog({ ...place, onFailure, id: fresh.id }));
+      if (options.resume === undefined) return opened(fresh, (onFailure) => createLog({ ...place, stateDir, onFailure, id: fresh.id }));
       let tell: (message: string) => void = () => {};
-      const { log, recovered, notices } = await openLogOf({ ...place, onFailure: (message) => tell(message) }, options.resume).catch(
-        asSessionError,
-      );
+      const { log, recovered, notices } = await openLogOf(
+        { ...place, stateDir, onFailure: (message) => tell(message) },
+        options.resume,
+      ).catch(asSessionError);
       if (disposed) log.close(); // or its lock would be held by a session that nobody ends
       refuse();
       const start: SessionStart = {

@@ -16,8 +16,8 @@ export type QueuedInput = { readonly type: "input.queued"; readonly id: string; 
 export type TakenInput = { readonly type: "input.taken"; readonly id: string; readonly at: number };
 export type LogLine = Header | RuntimeEvent | QueuedInput | TakenInput;
 
-/** Whether an event belongs in the log: everything but what only shows that something is under way. */
-export const isKept = (event: RuntimeEvent): boolean => event.type !== "message.delta" && event.type !== "tool.progress";
+/** Whether an event belongs in the log: everything but what only shows that something is under way, and what is in the log of a fork. */
+export const isKept = ({ type }: RuntimeEvent): boolean => type !== "message.delta" && type !== "tool.progress" && type !== "fork.event";
 
 const text = z.string();
 const ms = z.number();
@@ -31,6 +31,7 @@ const AssistantContent = z.array(z.discriminatedUnion("type", [TextPart, Reasoni
 const ToolOutcome = z.enum(["ok", "error", "denied", "timeout", "aborted"]);
 const StopReason = z.enum(["end", "tool-calls", "length", "refusal", "pause", "overflow", "aborted"]);
 const Usage = z.object({ input: z.number(), output: z.number(), cacheRead: z.number().optional(), cacheWrite: z.number().optional() });
+const ModelCost = z.object({ provider: text, model: text, calls: z.number(), usage: Usage.required(), usd: z.number().optional() });
 const Who = z.object({ plugin: text, point: text, name: text });
 const Origin = z.discriminatedUnion("by", [
   z.object({ by: z.literal("user") }),
@@ -151,6 +152,8 @@ const Line = z.discriminatedUnion("type", [
     ms,
     early: z.object({ id: base.id, at: ms, origin: Origin, ...result }).optional(),
   }),
+  event("fork.started", { fork: text, title: text, callId: text.optional() }),
+  event("fork.ended", { fork: text, outcome: Outcome, models: z.array(ModelCost) }),
   event("ask.opened", { ask: Ask }),
   event("ask.closed", { id: text, answer: Answer }),
   event("fault", { fault: Fault }),

@@ -9,10 +9,12 @@ import {
   type Input,
   type Message,
   type MessageId,
+  type ModelCost,
   type Prefix,
   type RuntimeEvent,
   type ToolCallPart,
   type ToolMessage,
+  type UserMessage,
 } from "@heddle/kernel/protocol";
 import type { LogLine } from "./lines.ts";
 import { mend } from "./mend.ts";
@@ -41,6 +43,7 @@ const COSTS: readonly EventType[] = [
   "model.retry",
   "model.replied",
   "model.billed",
+  "fork.ended",
   "prefix.broken",
   "ask.opened",
   "ask.closed",
@@ -48,7 +51,8 @@ const COSTS: readonly EventType[] = [
 const isCost = (e: RuntimeEvent): boolean =>
   COSTS.includes(e.type) || (e.type === "stage.ran" && (e.record.point === "providers" || e.record.lines !== undefined));
 
-export function recover(contents: LogContents): Recovered {
+/** `costs`: of forks that were interrupted, by their ids. */
+export function recover(contents: LogContents, costs: ReadonlyMap<string, readonly ModelCost[]> = new Map()): Recovered {
   let history: Message[] = [];
   let prefix: Prefix | undefined;
   let model: string | undefined;
@@ -75,8 +79,12 @@ export function recover(contents: LogContents): Recovered {
   const mended = mend([...history, ...unsaid]);
   const waiting = waitingInputs(contents.lines);
   const at = contents.lines.reduce((last, line) => Math.max(last, line.at), 0);
+  const forks = interruptedForks(contents.lines);
+  const told = forks.map((fork) => interruption(fork, at));
+  const ended = forks.map(({ id }) => forkEnded(id, at, costs.get(id) ?? []));
   const append: LogLine[] = [
-    ...[...unsaid, ...mended.closing].map((message) => ({
+    ...ended,
+    ...[...unsaid, ...mended.closing, ...told].map((message) => ({
       type: "message.added" as const,
       message,
       at,
@@ -86,10 +94,32 @@ export function recover(contents: LogContents): Recovered {
     ...waiting.map(({ id }) => ({ type: "input.taken" as const, id, at })),
   ];
   const pending = waiting.map((w) => w.input);
-  const notices = noticesOf(contents, mended, pending);
-  const spent = contents.lines.filter((line): line is RuntimeEvent => isEvent(line) && isCost(line));
-  return { messages: mended.messages, prefix, model, effort, permissionMode, pending, spent, notices, append };
+  const notices = [...noticesOf(contents, mended, pending), ...forks.map(interruptedText)];
+  const spent = [...contents.lines, ...ended].filter((line): line is RuntimeEvent => isEvent(line) && isCost(line));
+  return { messages: [...mended.messages, ...told], prefix, model, effort, permissionMode, pending, spent, notices, append };
 }
+
+type Fork = { readonly id: string; readonly title: string; readonly at: number };
+/** Forks that had begun and not ended when the process died. `at`: when they began. */
+export function interruptedForks(lines: readonly LogLine[]): readonly Fork[] {
+  const open = new Map<string, Fork>();
+  for (const line of lines) {
+    if (line.type === "fork.started") open.set(line.fork, { id: line.fork, title: line.title, at: line.at });
+    else if (line.type === "fork.ended") open.delete(line.fork);
+  }
+  return [...open.values()];
+}
+/** For a model that may have been told that it runs, and for a person. */
+export const interruptedText = ({ id, title }: { readonly id: string; readonly title: string }): string =>
+  `The sub-agent "${title}" (${id}) was interrupted when the process ended. What it did until then stands, and it can be resumed.`;
+function interruption(fork: Fork, at: number): UserMessage {
+  const text = interruptedText(fork);
+  const id = `${fork.id}.${fork.at}.interrupted`;
+  return { role: "user", id, parentId: null, at, origin: { by: "kernel" }, content: [{ type: "text", text }], isMeta: true };
+}
+const forkEnded = (fork: string, at: number, models: readonly ModelCost[]): RuntimeEvent => {
+  return { type: "fork.ended", fork, outcome: { kind: "aborted", reason: "the process ended" }, models, at, turn: null, step: 0 };
+};
 
 /** Calls that had begun while their reply still came in, when the process died: nothing else in the log tells of the reply. */
 class BegunCalls {

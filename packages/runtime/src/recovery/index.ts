@@ -25,6 +25,8 @@ export { timersOf } from "./timers.ts";
 
 export type Recovered = {
   readonly registry: Registry;
+  /** `to` begins with the messages of `from`, as they were sent. */
+  inherit(from: string, to: string): void;
   /** The session is over: nothing of it needs to be remembered. */
   forget(session: string): void;
 };
@@ -86,7 +88,13 @@ export function withRecovery(registry: Registry, means: Means, options?: Recover
     return Object.freeze({ ...entry, capabilities, it: provider });
   };
   const wrapped = new Map<Entry, Entry>(providers.map((e) => [e, wrap(e)]));
-  return { registry: changed(registry, POINT_IDS, (e) => wrapped.get(e) ?? e), forget: (id) => void sessions.delete(id) };
+  return {
+    registry: changed(registry, POINT_IDS, (e) => wrapped.get(e) ?? e),
+    inherit(from, to) {
+      for (const [id, message] of sessions.get(from)?.slimmed ?? []) memoryOf(to).slimmed.set(id, message);
+    },
+    forget: (id) => void sessions.delete(id),
+  };
 }
 
 /** The kernel counts the deadline of a provider from its last chunk, and a person may think for longer. */

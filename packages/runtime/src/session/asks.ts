@@ -7,22 +7,29 @@ export const nobody = (ask: Ask): Answer => ({
   reason: `nobody can be asked; ${ask.kind === "permission" ? "a rule has to allow it beforehand" : "the session is headless"}`,
 });
 
+type Pose = (ask: Ask, signal: AbortSignal) => Promise<Answer>;
+
 export class Asks {
   readonly #open = new Map<string, (answer: Answer) => void>();
   readonly #end = new AbortController();
   readonly #headless: boolean;
+  /** Where a fork asks. */
+  readonly #parent: Pose | undefined;
   readonly #emit: (event: EventBody) => void;
 
-  constructor(headless: boolean, emit: (event: EventBody) => void) {
+  constructor(headless: boolean, emit: (event: EventBody) => void, parent?: Pose) {
     this.#headless = headless;
+    this.#parent = parent;
     this.#emit = emit;
   }
   /** Rejects when the signal fires, and at once when it has fired before; also at the end of the session. */
   async ask(ask: Ask, signal: AbortSignal): Promise<Answer> {
-    return this.#headless ? nobody(ask) : this.#wait(ask, signal);
+    if (this.#headless) return nobody(ask);
+    return this.#parent ? this.#parent(ask, signal) : this.#wait(ask, signal);
   }
-  /** The same for a question that nobody else tells of. */
+  /** The same for what nobody else tells of: a question of the session itself, or what a fork asks, so that faces need know of no fork. */
   async pose(ask: Ask, signal: AbortSignal): Promise<Answer> {
+    if (this.#parent) return this.#parent(ask, signal);
     let answer: Answer = { kind: "deny", reason: "the turn was aborted" };
     this.#emit({ type: "ask.opened", ask });
     try {

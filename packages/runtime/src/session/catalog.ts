@@ -35,6 +35,10 @@ export class Catalog {
     this.#registry = registry;
     this.#aliases = aliases;
   }
+  /** The same names of models over another registry. */
+  of(registry: Registry): Catalog {
+    return new Catalog(registry, this.#aliases);
+  }
   /** The same array at each reading; made at the first, since schemas take time that a start without a model should not spend. */
   get tools(): readonly ToolSpec[] {
     this.#tools ??= this.#registry.all("tools").flatMap((e): ToolSpec[] => {

@@ -1,7 +1,7 @@
 /** What a session has cost, by model: added up from its events, so that a resumed session counts what it cost before. */
 import { CHARS_PER_TOKEN, type ModelCost, type ModelInfo, type PrefixCost, type RuntimeEvent, type Usage } from "@heddle/kernel";
 
-/** `usd` leaves out models without a price; `unpriced` names those. `apiMs` is the time spent waiting for models. */
+/** `usd` leaves out models without a price; `unpriced` names those. `apiMs` is the time spent waiting for models, but for those of forks. */
 export type Cost = {
   readonly usd: number;
   readonly unpriced: readonly string[];
@@ -62,8 +62,9 @@ export class CostMeter {
     else if (event.type === "ask.opened" && event.ask.kind === "question" && event.ask.from === RUNTIME)
       this.#question = { id: event.ask.id, at: event.at };
     else if (event.type === "ask.closed" && event.id === this.#question?.id) this.#apiMs -= event.at - this.#question.at;
-    else if (event.type === "model.replied" && event.usage) this.#add(this.#asked, event.usage);
-    else if (event.type === "model.billed") this.#add(event, event.usage);
+    else if (event.type === "model.replied" && event.usage) this.#reply(this.#asked, event.usage);
+    else if (event.type === "model.billed") this.#reply(event, event.usage);
+    else if (event.type === "fork.ended") for (const model of event.models) this.#add(model);
     else if (event.type === "prefix.broken") {
       const { cause, tokens, usd } = event;
       this.#breaks.push({ cause, tokens, ...(usd === undefined ? {} : { usd }) });
@@ -74,16 +75,19 @@ export class CostMeter {
     const { provider, model, prompt } = this.#asked;
     return priceOfBreak(tokens, prompt, this.#info(provider, model));
   }
-  #add({ provider, model }: { readonly provider: string; readonly model: string }, usage: Usage): void {
+  #reply({ provider, model }: { readonly provider: string; readonly model: string }, usage: Usage): void {
+    const usd = priceOf(usage, this.#info(provider, model));
+    this.#add({ provider, model, calls: 1, usage: { cacheRead: 0, cacheWrite: 0, ...usage }, ...(usd === undefined ? {} : { usd }) });
+  }
+  #add({ provider, model, calls, usage, usd }: ModelCost): void {
     const key = `${provider}/${model}`;
     const none = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
     const sum = this.#sums.get(key) ?? { provider, model, calls: 0, usage: none, usd: undefined };
-    const price = priceOf(usage, this.#info(provider, model));
-    const { input, output, cacheRead = 0, cacheWrite = 0 } = usage;
+    const { input, output, cacheRead, cacheWrite } = usage;
     this.#sums.set(key, {
       ...sum,
-      calls: sum.calls + 1,
-      usd: price === undefined ? sum.usd : (sum.usd ?? 0) + price,
+      calls: sum.calls + calls,
+      usd: usd === undefined ? sum.usd : (sum.usd ?? 0) + usd,
       usage: {
         input: sum.usage.input + input,
         output: sum.usage.output + output,
@@ -92,14 +96,23 @@ export class CostMeter {
       },
     });
   }
+  /** With what forks have cost whose end is not told yet. */
+  with(forks: readonly Cost[]): Cost {
+    const own = this.cost;
+    if (forks.length === 0) return own;
+    const all = new CostMeter(this.#info);
+    for (const { models } of [own, ...forks]) for (const model of models) all.#add(model);
+    return { ...own, ...all.#sum() };
+  }
   get cost(): Cost {
+    return { ...this.#sum(), breaks: [...this.#breaks], apiMs: this.#apiMs };
+  }
+  #sum(): Pick<Cost, "usd" | "unpriced" | "models"> {
     const sums = [...this.#sums.values()];
     return {
       usd: sums.reduce((n, s) => n + (s.usd ?? 0), 0),
       unpriced: sums.filter((s) => s.usd === undefined).map((s) => `${s.provider}/${s.model}`),
       models: sums.map(({ usd, ...s }) => ({ ...s, ...(usd === undefined ? {} : { usd }) })),
-      breaks: [...this.#breaks],
-      apiMs: this.#apiMs,
     };
   }
 }

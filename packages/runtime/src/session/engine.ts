@@ -4,8 +4,11 @@ import {
   CHARS_PER_TOKEN,
   type Effort,
   type EventBody,
+  type ForkOptions,
   type Input,
   type Message,
+  type ModelInfo,
+  POINT_IDS,
   type Registry,
   type RuntimeEvent,
   runTurn,
@@ -15,8 +18,12 @@ import {
   type Usage,
   type Watch,
 } from "@heddle/kernel";
-import { isKept, type LogLine, mend, type SessionLog } from "@heddle/sessions";
+import { folderOf, interruptedText, isKept, type LogLine, mend, type SessionLog } from "@heddle/sessions";
+import { beginningOf, type ForkLogs } from "../forks/beginning.ts";
+import { type ForkParent, ForkSet } from "../forks/fork-set.ts";
+import { stricter } from "../forks/mode.ts";
 import { textOfError } from "../plugins/problem.ts";
+import { changed } from "../plugins/registry.ts";
 import { type Host, type Session, SessionError, type TurnResult } from "../types.ts";
 import { Asks, nobody } from "./asks.ts";
 import { FailureBreaker } from "./breaker.ts";
@@ -31,7 +38,7 @@ import { PluginStates } from "./plugin-states.ts";
 import type { PrefixBreak } from "./prefix-watch.ts";
 import { readInput } from "./read-input.ts";
 import { SessionProcesses } from "./session-processes.ts";
-import { Spending } from "./spending.ts";
+import { type Person, Spending } from "./spending.ts";
 import type { SessionStart } from "./start.ts";
 import { SessionState } from "./state.ts";
 import { Tally } from "./tally.ts";
@@ -45,6 +52,11 @@ export type SessionDeps = {
   readonly debug: DebugLog;
   /** `onFailure` tells the session that its log cannot be written any more. Null keeps nothing. */
   readonly openLog: (onFailure: (message: string) => void) => SessionLog | null;
+  readonly forkLogs: ForkLogs;
+  /** Set for a fork. */
+  readonly parent?: ForkParent;
+  /** `copied`: the session whose history it begins with. */
+  readonly onOpen: (session: Engine, copied?: string) => void;
   readonly onDispose: (session: Engine) => void;
 };
 
@@ -74,6 +86,7 @@ export class Engine implements Session {
   readonly #inputs: Inputs;
   readonly #asks: Asks;
   readonly #fanout: Fanout;
+  readonly forks: ForkSet;
   readonly #breaker = new FailureBreaker();
   readonly #sizes = new WeakMap<object, number>();
   readonly #spending: Spending;
@@ -83,6 +96,8 @@ export class Engine implements Session {
   readonly #notices: string[];
   readonly #onIdle: (() => void)[] = [];
   readonly #dryRuns = new AbortController();
+  /** What the last request held of the history. */
+  #view: readonly Message[] | undefined;
   #running: Running | undefined;
   #ended: Promise<unknown> = Promise.resolve();
   #disposed: Promise<void> | undefined;
@@ -100,14 +115,19 @@ export class Engine implements Session {
     this.#deps = deps;
     this.#processes = new SessionProcesses(deps.host.processes);
     this.#state = new SessionState(start, (model) => deps.catalog.named(model));
-    this.#asks = new Asks(start.headless, (body) => this.#emit(body));
-    this.#spending = new Spending(start, (provider, model) => deps.catalog.info({ provider, model }), {
+    this.#asks = new Asks(start.headless, (body) => this.#emit(body), deps.parent?.ask);
+    const person: Person = {
       ask: async (text, choices, signal) => {
         const answer = await this.#asks.pose({ kind: "question", id: deps.host.id("ask"), from: RUNTIME, text, choices }, signal);
         return start.headless ? undefined : answer;
       },
-      stop: (why) => this.abort(why),
-    });
+      stop: (why) => {
+        this.abort(why);
+        void this.forks.stopAll(why);
+      },
+    };
+    const info = (provider: string, model: string): ModelInfo => deps.catalog.info({ provider, model });
+    this.#spending = new Spending(start, info, person, () => this.forks.costs);
     this.#toldEffort = start.toldEffort;
     this.#notices = [...start.notices];
     this.#log = deps.openLog((message) => {
@@ -123,6 +143,21 @@ export class Engine implements Session {
       this.#deps.debug.write("runtime", message);
       this.#emit({ type: "fault", fault: { code: "plugin-threw", message } });
     });
+    const self = this;
+    this.forks = new ForkSet({
+      depth: deps.parent?.depth ?? 0,
+      count: deps.parent?.count ?? { running: 0 },
+      get permissionMode() {
+        return self.permissionMode;
+      },
+      id: () => deps.host.id("fork"),
+      emit: (body) => this.#emit(body),
+      ask: (ask, signal) => this.#asks.pose(ask, signal),
+      spent: (signal) => this.spent(signal),
+      tell: (text, how) => this.#tell(text, how),
+      open: (id, options, parent) => this.#fork(id, options, parent),
+    });
+    deps.onOpen(this);
   }
 
   get path(): string | null {
@@ -138,7 +173,8 @@ export class Engine implements Session {
     return this.#state.effort;
   }
   get permissionMode(): string {
-    return this.#state.permissionMode;
+    const { parent } = this.#deps;
+    return parent ? stricter(this.#state.permissionMode, parent.permissionMode) : this.#state.permissionMode;
   }
   get lines(): Session["lines"] {
     return this.#state.lines;
@@ -148,7 +184,8 @@ export class Engine implements Session {
   }
   /** Why no model may be called now. May ask the person. */
   spent(signal: AbortSignal): ReturnType<Spending["refusal"]> {
-    return this.#spending.refusal(signal);
+    const { parent } = this.#deps;
+    return parent ? parent.spent(signal) : this.#spending.refusal(signal);
   }
   /** From the watch of the request: it is paid for anew. */
   prefixBroke({ cause, tokens }: PrefixBreak): void {
@@ -227,7 +264,8 @@ export class Engine implements Session {
     this.abort("the session was closed");
     this.#dryRuns.abort("the session was closed");
     this.#asks.end();
-    await this.#ended;
+    const [lost] = await Promise.all([this.forks.close("the session was closed"), this.#ended]);
+    for (const fork of lost) this.#note(interruptedText(fork));
     await this.#processes.end();
     for (const w of [...left, ...this.#inputs.clear()])
       w.settle?.(new Tally({ kind: "aborted", reason: "the session was closed" }).result(w.id, 0));
@@ -255,7 +293,12 @@ export class Engine implements Session {
     try {
       const { maxSteps } = this.#start;
       const { prefix, effort } = this.#state;
-      const env = this.#env(turn);
+      const base = this.#env(turn);
+      const pack: TurnEnv["pack"] = async (...a) => {
+        this.#view = await base.pack(...a);
+        return this.#view;
+      };
+      const env = { ...base, pack };
       this.#tellFaults();
       if (effort && effort !== this.#toldEffort) this.#emit({ type: "session.changed", change: { effort } }); // a resume must find it in the log
       const events = runTurn(env, {
@@ -318,8 +361,8 @@ export class Engine implements Session {
     const state = this.#state;
     const target = (model = state.model) => catalog.target(this.#start.provider, turn?.fallback ?? model);
     const port: SessionPort = {
-      folder: this.path?.replace(/\.jsonl$/, "") ?? null,
-      tell: (text, { isMeta } = {}) => this.steer({ text, source: "agent", ...(isMeta ? { isMeta } : {}) }),
+      folder: this.path === null ? null : folderOf(this.path),
+      tell: (text, how) => this.#tell(text, how),
       window: () => windowOf(catalog, target(), state.prefix, state.messages),
       cost: () => this.cost,
     };
@@ -331,11 +374,16 @@ export class Engine implements Session {
       asker: (ask, signal) => this.#asks.ask(ask, signal),
       record: (event) => this.#record(event),
       log: (plugin, text) => debug.write(plugin, text),
-      session: state.view(this.#start, (point) => catalog.list(point)),
+      session: state.view(
+        this.#start,
+        (point) => catalog.list(point),
+        () => this.permissionMode,
+      ),
       capabilities: new Map<string, unknown>([
         ["fs", host.fs],
         ["process", this.#processes],
         ["session", port],
+        ["forks", this.forks],
         ...(host.images ? [["images", host.images] as const] : []),
       ]),
       stateOf: (plugin) => this.#states.of(plugin),
@@ -346,6 +394,42 @@ export class Engine implements Session {
       tools: catalog.tools,
       ...(watch ? { watch } : {}),
     };
+  }
+  /** For the running turn, or a turn of its own. Of a fork that has ended, it goes to its session. */
+  #tell(text: string, { isMeta }: { isMeta?: boolean } = {}): void {
+    const { parent } = this.#deps;
+    if (!this.#disposed) this.steer({ text, source: "agent", ...(isMeta ? { isMeta } : {}) });
+    else if (parent) parent.tell(`For the sub-agent "${parent.title}", which has ended: ${text}`, { isMeta: true });
+    else this.#deps.debug.write("runtime", `told to session "${this.id}", which is closed: ${text}`);
+  }
+  async #fork(id: string, o: ForkOptions, parent: ForkParent): Promise<Engine> {
+    const { forkLogs, registry: all, catalog: whole } = this.#deps;
+    const { messages: history, prefix: known } = this.#state;
+    const { messages, prefix, own, openLog, ...was } = await beginningOf(
+      id,
+      o,
+      { path: this.path, view: this.#view, history, prefix: known },
+      forkLogs,
+    );
+    const copied = o.from.kind === "fork";
+    const has = (name: string): boolean => (o.tools?.includes(name) ?? true) && !o.withoutTools?.includes(name);
+    const limited = whole.tools.some((t) => !has(t.name));
+    const registry = limited ? changed(all, POINT_IDS, (e) => (e.point !== "tools" || has(e.name) ? e : undefined)) : all;
+    const start: SessionStart = {
+      ...this.#start,
+      ...{ id, messages, prefix, pending: [], notices: [], spent: [] },
+      model: o.model ?? was.model ?? this.model,
+      effort: o.effort ?? was.effort ?? this.effort,
+      toldEffort: was.effort,
+      permissionMode: o.permissionMode ?? "",
+      maxSteps: o.maxSteps ?? this.#start.maxSteps,
+    };
+    const catalog = limited && !copied ? whole.of(registry) : whole; // the tools are a part of the bytes that are cached
+    const fork = new Engine(start, { ...this.#deps, registry, catalog, openLog, parent });
+    if (copied) this.#deps.onOpen(fork, this.id);
+    parent.began();
+    if (own) fork.#emit({ type: "prefix.built", prefix: prefix! });
+    return fork;
   }
 
   /** An event of the runtime itself, in the running turn or between turns. */
@@ -370,8 +454,14 @@ export class Engine implements Session {
     this.#spending.take(event);
     this.#state.take(event);
     if (event.type === "session.changed") this.#toldEffort = event.change.effort ?? this.#toldEffort;
+    if (event.type === "history.dropped") this.#view = undefined;
+    if (event.type === "session.changed" && event.change.clear) {
+      this.#view = undefined;
+      void this.forks.stopAll("the conversation was cleared");
+    }
     if (event.type === "turn.phase" && event.from === "context" && event.to === "sampling") this.#inputs.arrived();
     this.#fanout.push(event);
+    this.#deps.parent?.saw(event);
     this.#sayLost();
   }
   /** What was refused once would be refused with every later request too. */
@@ -388,6 +478,22 @@ export class Engine implements Session {
     this.#unsaid = undefined;
     this.#notices.push(text);
     this.#say("log-failed", text);
+  }
+  /** For the model alone, without a turn. */
+  #note(text: string): void {
+    const { host } = this.#deps;
+    const parentId = this.messages.at(-1)?.id ?? null;
+    const content = [{ type: "text" as const, text }];
+    const message: Message = {
+      role: "user",
+      id: host.id("user"),
+      parentId,
+      at: host.now(),
+      origin: { by: "kernel" },
+      content,
+      isMeta: true,
+    };
+    this.#emit({ type: "message.added", message });
   }
   /** A warning for the person and the log. */
   #say(subtype: string, text: string): void {

@@ -77,6 +77,10 @@ class Subscriber {
 const isThenable = (value: unknown): boolean => typeof (value as { then?: unknown } | undefined)?.then === "function";
 
 function merge(a: RuntimeEvent, b: RuntimeEvent): RuntimeEvent | undefined {
+  if (a.type === "fork.event" && b.type === "fork.event" && a.fork === b.fork) {
+    const event = merge(a.event, b.event);
+    return event && { ...a, event };
+  }
   if (a.type !== "message.delta" || b.type !== "message.delta") return undefined;
   if (a.id !== b.id || a.part !== b.part || a.of !== b.of || a.turn !== b.turn) return undefined;
   return { ...a, text: a.text + b.text };

@@ -19,21 +19,24 @@ export class Spending {
   readonly #limits: Limits;
   readonly #person: Person;
   readonly #meter: CostMeter;
+  readonly #forks: () => readonly Cost[];
+  #asking: Promise<unknown> | undefined;
   /** The person is asked once this is spent. */
   #asksAt: number | undefined;
 
-  /** `info` is asked for prices. */
-  constructor(limits: Limits, info: (provider: string, model: string) => ModelInfo, person: Person) {
+  /** `info` is asked for prices, `forks` for what those have cost whose end is not told yet. */
+  constructor(limits: Limits, info: (provider: string, model: string) => ModelInfo, person: Person, forks: () => readonly Cost[]) {
     this.#limits = limits;
     this.#person = person;
     this.#meter = new CostMeter(info);
+    this.#forks = forks;
     this.#asksAt = limits.askBudgetUsd;
   }
   take(event: RuntimeEvent): void {
     this.#meter.take(event);
   }
   get cost(): Cost {
-    return this.#meter.cost;
+    return this.#meter.with(this.#forks());
   }
   /** USD that a break of the prefix costs in the request that was made last; undefined without a price. */
   breakPrice(tokens: number): number | undefined {
@@ -47,7 +50,19 @@ export class Spending {
       return `The budget cannot be kept, because the price of ${unpriced.join(", ")} is not known. Leave the budget out, or choose another model.`;
     if (most !== undefined && usd >= most)
       return `The budget of $${most} is spent: the session has cost ${dollars(usd)}. Raise it to go on.`;
-    return step !== undefined && usd >= this.#asksAt! ? this.#ask(usd, step, signal) : undefined;
+    return step !== undefined && usd >= this.#asksAt! ? this.#askOnce(usd, step, signal) : undefined;
+  }
+  /** Forks may want to know at the same time. */
+  async #askOnce(usd: number, step: number, signal: AbortSignal): Promise<string | undefined> {
+    if (this.#asking) {
+      await this.#asking.catch(() => {});
+      return signal.aborted ? undefined : this.refusal(signal);
+    }
+    const asking = this.#ask(usd, step, signal);
+    this.#asking = asking;
+    return asking.finally(() => {
+      this.#asking = undefined;
+    });
   }
   async #ask(usd: number, step: number, signal: AbortSignal): Promise<string | undefined> {
     const next = usd + step;

@@ -61,8 +61,12 @@ export class SessionState {
     this.#messages = [];
     this.#prefix = undefined;
   }
-  /** What contributions see of the session; it changes with it. */
-  view({ id, cwd, directories, provider, headless }: SessionStart, list: (point: PointId) => readonly Listed[]): TurnEnv["session"] {
+  /** What contributions see of the session; it changes with it. `mode`: the permission mode that counts. */
+  view(
+    { id, cwd, directories, provider, headless }: SessionStart,
+    list: (point: PointId) => readonly Listed[],
+    mode: () => string,
+  ): TurnEnv["session"] {
     const chosen = (): Chosen => this.#chosen;
     return {
       ...{ id, cwd, directories, provider, headless, list },
@@ -70,7 +74,7 @@ export class SessionState {
         return chosen().model;
       },
       get permissionMode() {
-        return chosen().permissionMode;
+        return mode();
       },
       get effort() {
         return chosen().effort as Effort;
