@@ -98,7 +98,7 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
       deny: [...deny.map(ruleText), ...(failClosed ? [{ rule: "(unreadable settings)", source: "settings" }] : [])],
     },
     "@heddle/commands": { models: known(modelAliases, config.models, meaning) },
-    "@heddle/tools": rg ? { ripgrep: rg } : {},
+    "@heddle/tools": { home: io.userDir, ...(rg ? { ripgrep: rg } : {}) },
     "@heddle/compaction": { dir: join(config.home, "results") },
     "@heddle/context": {
       home: io.userDir,

@@ -111,9 +111,10 @@ export type ForkOptions = {
   permissionMode?: string;
   maxSteps?: number;
 };
-/** `text`: the last that it said, also where it did not come to its end. `usage`: of its own calls of models. */
-export type ForkEnd = { id: string; outcome: TurnOutcome; text: string; steps: number; usage: Usage };
-export type ForkState = { id: string; title: string; depth: number; running: boolean };
+/** `text`: the last that it said; `answered`: this is how it ended. `steps`, `usage`: of its own calls of models. */
+export type ForkEnd = { id: string; outcome: TurnOutcome; text: string; answered: boolean; steps: number; usage: Usage };
+/** `text`: the last that it said. */
+export type ForkState = { id: string; title: string; depth: number; running: boolean; steps: number; text: string };
 /** Sub-agents of the session. All that are left end with it. */
 export interface Forks {
   /** It ends when `signal` fires. Throws when there are too many, or too deep. `end` rejects when it cannot be resumed, else never. */

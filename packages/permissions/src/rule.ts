@@ -125,8 +125,12 @@ function pathCovers(
 export function coversTool(rule: Rule, tool: string): boolean {
   const fold = (s: string): string => (rule.list === "allow" ? s : s.toLowerCase());
   const [wanted, is] = [fold(rule.tool), fold(tool)];
+  if (coversTask(rule.tool) && coversTask(tool)) return true;
   return wildcard(wanted, is) || (/^mcp__[^*]+$/.test(wanted) && !wanted.slice(5).includes("__") && is.startsWith(`${wanted}__`));
 }
+
+/** The tool that starts an agent goes by two names. */
+export const coversTask = (tool: string): boolean => tool === "Task" || tool === "Agent";
 
 /** In `pattern`, ` *` at the end also stands for no further word. */
 export const coversCommand = (pattern: string, command: string): boolean =>

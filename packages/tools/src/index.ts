@@ -1,4 +1,4 @@
-/** The plugin with the tools for files and commands: Read, Write, Edit, NotebookEdit, Glob, Grep and Bash. */
+/** The plugin with the tools for files, commands and sub-agents. */
 import { definePlugin, z } from "@heddle/kernel/plugin";
 import { BACKGROUND, BackgroundRuns } from "./bash/background.ts";
 import { bashTool } from "./bash/bash.ts";
@@ -13,6 +13,8 @@ import { grepTool } from "./grep/grep.ts";
 import { notebookEditTool } from "./notebook/notebook-edit.ts";
 import { readTool } from "./read/read.ts";
 import { createShellFolder, SHELL_FOLDER } from "./shell-folder.ts";
+import { taskTool } from "./task/task.ts";
+import { taskOutputTool, taskStopTool } from "./task/task-output.ts";
 import { writeTool } from "./write/write.ts";
 
 export { BACKGROUND, type Background, type BackgroundCommand } from "./bash/background.ts";
@@ -29,10 +31,12 @@ export default definePlugin({
       bashOutputLimit: z.number().int().min(1000).max(200_000).default(30_000),
       /** Whether a command that takes longer than its timeout goes on in the background, or is killed. */
       bashAtTimeout: z.enum(["background", "kill"]).default("background"),
+      /** The person's home folder, absolute: their agents are in its .heddle/agents and .claude/agents. */
+      home: z.string().optional(),
     })
     .prefault({}),
   setup(ctx) {
-    const { ripgrep, bashOutputLimit, bashAtTimeout } = ctx.options;
+    const { ripgrep, bashOutputLimit, bashAtTimeout, home } = ctx.options;
     const services = { files: createFileState(), locks: createLocks(), shell: createShellFolder() };
     ctx.provide(FILES, services.files);
     ctx.provide(SHELL_FOLDER, services.shell);
@@ -51,6 +55,9 @@ export default definePlugin({
         bashOutputTool(background, ripgrep),
         killShellTool(background),
         monitorTool(background, ripgrep),
+        taskTool(home),
+        taskOutputTool(),
+        taskStopTool(),
       ],
     };
   },

@@ -10,6 +10,7 @@ import { plain, plainJson } from "../plain.ts";
 import { readText } from "../stdin.ts";
 import { callLine } from "./call-line.ts";
 import { faultText } from "./fault.ts";
+import { ForkView } from "./forks.ts";
 import { hintFor } from "./hint.ts";
 import { type Answered, exitOf, failureOf, printedOf, wireResult } from "./result.ts";
 import { retryText } from "./retry.ts";
@@ -55,6 +56,7 @@ export class Printer {
   readonly #all: WireMessage[] = [];
   readonly #printed = new Set<string>();
   readonly #faults = new Set<string>();
+  readonly #forks = new ForkView();
   readonly #denied = new Map<string, Decision>();
   /** What the turn has added so far. */
   #added: Message[] = [];
@@ -127,6 +129,8 @@ export class Printer {
     this.#said = notices.length;
   }
   #show(event: RuntimeEvent): void {
+    const within = this.#forks.see(event);
+    if (within?.event.type === "message.added" && within.callId !== undefined) this.#message(within.event.message, within.callId);
     if (event.type === "message.added") {
       this.#message(event.message);
       if (this.#engine.structured) this.#judge(event.message);
@@ -147,10 +151,11 @@ export class Printer {
     const { value, missed } = standingOf(this.#added);
     if (value === undefined && missed > RETRIES) this.#engine.session.abort("no answer fits --json-schema");
   }
-  #message(message: Message): void {
-    if (this.#format === "text" || this.#printed.has(message.id)) return;
+  /** `parent`: the call that started the sub-agent; of that, what it and its tools say. */
+  #message(message: Message, parent: string | null = null): void {
+    if (this.#format === "text" || this.#printed.has(message.id) || (parent !== null && message.role === "system")) return;
     this.#printed.add(message.id);
-    for (const wire of wireMessages(message, this.#engine.session.id, randomUUID)) this.#wire(wire);
+    for (const wire of wireMessages(message, this.#engine.session.id, randomUUID, parent)) this.#wire(wire);
   }
   #wire(message: WireMessage): void {
     if (this.#format === "stream-json") this.#json(message);

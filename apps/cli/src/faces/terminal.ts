@@ -11,6 +11,7 @@ import { ago, dollars, lasting, plural } from "../quantity.ts";
 import { VERSION } from "../version.ts";
 import { callLine, callText } from "./call-line.ts";
 import { faultText } from "./fault.ts";
+import { ForkView } from "./forks.ts";
 import { hintFor } from "./hint.ts";
 import { retryText } from "./retry.ts";
 import { Screen } from "./screen.ts";
@@ -54,6 +55,7 @@ class Talk {
   readonly #session: Session;
   readonly #screen: Screen;
   #leave: () => void = () => {};
+  readonly #forks = new ForkView();
   #asks: Ask[] = [];
   /** What was being typed when an ask came between. */
   #draft = "";
@@ -166,6 +168,7 @@ class Talk {
   }
 
   #show(event: RuntimeEvent): void {
+    this.#showFork(event);
     switch (event.type) {
       case "turn.started":
         this.#startedAt = event.at;
@@ -238,6 +241,16 @@ class Talk {
       default:
     }
   }
+  /** A line for each call, and one for the end. */
+  #showFork(event: RuntimeEvent): void {
+    const within = this.#forks.see(event);
+    if (within?.event.type === "tool.started") {
+      const { tool, input } = within.event.call;
+      const who = plainLine(within.title, 40);
+      this.#screen.note(`${"  ".repeat(within.depth)}${who} · ${callLine(tool, input, this.#engine.cwd)}`, "dim");
+    } else if (event.type === "fork.ended")
+      this.#screen.note(`  ${plainLine(this.#forks.title(event.fork), 40)}: ${event.outcome.kind}`, "dim");
+  }
   #message(message: Message): void {
     if (message.role === "assistant") {
       this.#screen.end();
@@ -251,7 +264,7 @@ class Talk {
     this.#said = notices.length;
   }
   #ended(outcome: TurnOutcome, at: number): void {
-    this.#asks = [];
+    this.#asks = this.#asks.filter((ask) => ask.agent !== undefined); // a sub-agent in the background still waits for its answer
     this.#notices();
     const { calls, input, output, cached } = this.#tally;
     if (outcome.kind === "aborted") this.#screen.print(abortText(outcome.reason), "error");
@@ -262,7 +275,7 @@ class Talk {
       const seconds = ((at - this.#startedAt) / 1000).toFixed(1);
       this.#screen.print(`${plural(calls, "model call")} · ${input} tokens in${share} · ${output} out · ${seconds} s\n`, "dim");
     }
-    this.#screen.prompt(IDLE);
+    this.#screen.prompt(this.#asks.length > 0 ? ASKING : IDLE);
   }
 
   /** What is still held when a turn ends becomes the next one; after an interrupt it waits for the person. */
@@ -278,6 +291,7 @@ class Talk {
   #pose(ask: Ask): void {
     const draft = this.#screen.draft("");
     if (draft !== "") this.#draft = draft;
+    if (ask.agent !== undefined) this.#screen.print(`\n${plainLine(ask.agent, 60)} asks:`, "bold");
     if (ask.kind === "permission") {
       this.#screen.print(`\n${callText(ask.call.tool, ask.call.input)}`, "bold");
       this.#screen.print(`${visible(ask.why)}\nAllow? y yes · n no · or say what to do instead`, "dim");

@@ -21,7 +21,8 @@ export type WireInit = {
   plugin_errors: { plugin: string; type: string; message: string }[];
   uuid: string;
 };
-type Named = { parent_tool_use_id: null; session_id: string; uuid: string };
+/** `parent_tool_use_id`: the call that started the sub-agent whose message it is. */
+type Named = { parent_tool_use_id: string | null; session_id: string; uuid: string };
 type WireBlock =
   | { type: "text"; text: string }
   | { type: "thinking"; thinking: string }
@@ -84,10 +85,10 @@ function block(part: AssistantPart): WireBlock {
 
 /**
  * One line for each block of a reply, all with the id of the reply; one for a tool result; one for a system message. Prompts
- * and attachments give none. `uuid` is called once for each line.
+ * and attachments give none. `uuid` is called once for each line. `parent`: the call that started the sub-agent whose message it is.
  */
-export function wireMessages(message: Message, session: string, uuid: () => string): WireMessage[] {
-  const named = (): Named => ({ parent_tool_use_id: null, session_id: session, uuid: uuid() });
+export function wireMessages(message: Message, session: string, uuid: () => string, parent: string | null = null): WireMessage[] {
+  const named = (): Named => ({ parent_tool_use_id: parent, session_id: session, uuid: uuid() });
   switch (message.role) {
     case "assistant": {
       const model = message.origin.by === "model" ? message.origin.model : "";

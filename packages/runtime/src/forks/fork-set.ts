@@ -1,5 +1,5 @@
 /** The sub-agents of one session: each is a session of its own, whose events, cost and end are told to this one, and which ends with it. */
-import type { Answer, Ask, EventBody, ForkEnd, ForkOptions, ForkState, Forks, RuntimeEvent, SessionPort } from "@heddle/kernel";
+import type { Answer, Ask, EventBody, ForkEnd, ForkOptions, ForkState, Forks, Message, RuntimeEvent, SessionPort } from "@heddle/kernel";
 import { textOf } from "@heddle/kernel";
 import type { Cost } from "../session/cost.ts";
 import { Tally } from "../session/tally.ts";
@@ -33,7 +33,8 @@ export type ForkOwner = Omit<ForkParent, "title" | "began" | "saw"> & {
   open(id: string, options: ForkOptions, parent: ForkParent): Promise<ForkSession>;
 };
 
-type Fork = ForkState & {
+type Fork = Omit<ForkState, "steps" | "text"> & {
+  readonly tally: Tally;
   running: boolean;
   readonly awaited: boolean;
   /** Why it was ended from outside. */
@@ -57,7 +58,15 @@ export class ForkSet implements Forks {
     if (count.running >= MAX_RUNNING) throw new SessionError(`${MAX_RUNNING} sub-agents are running; wait for one to end`);
     const id = options.from.kind === "resume" ? options.from.id : this.#owner.id();
     if (this.#forks.get(id)?.running) throw new SessionError(`the sub-agent "${id}" is still running; wait for its end`);
-    const fork: Fork = { id, title: options.title, depth: depth + 1, running: true, awaited: signal !== undefined, end: Promise.resolve() };
+    const fork: Fork = {
+      id,
+      title: options.title,
+      depth: depth + 1,
+      running: true,
+      awaited: signal !== undefined,
+      tally: new Tally({ kind: "aborted", reason: "it did not begin" }),
+      end: Promise.resolve(),
+    };
     this.#forks.set(id, fork);
     count.running++;
     const onAbort = (): void => this.#end(fork, String(signal?.reason ?? "interrupted"));
@@ -79,7 +88,10 @@ export class ForkSet implements Forks {
     return true;
   }
   list(): readonly ForkState[] {
-    return [...this.#forks.values()].map(({ id, title, depth, running }) => ({ id, title, depth, running }));
+    return [...this.#forks.values()].map(({ id, title, depth, running, tally }) => {
+      const { steps, messages } = tally.result(id, 0);
+      return { id, title, depth, running, steps, text: said(messages)?.text ?? "" };
+    });
   }
   stop(id: string): void {
     const fork = this.#forks.get(id);
@@ -96,7 +108,7 @@ export class ForkSet implements Forks {
     await Promise.all(running.map((f) => f.end));
   }
   /** As `stopAll`, and none can be started any more. Gives those whose end nobody was waiting for. */
-  async close(reason: string): Promise<readonly ForkState[]> {
+  async close(reason: string): Promise<readonly Pick<ForkState, "id" | "title">[]> {
     this.#closed = true;
     const left = this.#running.filter((f) => !f.awaited);
     await this.stopAll(reason);
@@ -117,10 +129,9 @@ export class ForkSet implements Forks {
     void fork.session?.dispose();
   }
   async #run(fork: Fork, options: ForkOptions): Promise<ForkEnd> {
-    const { id, title } = fork;
+    const { id, title, tally } = fork;
     const { callId, prompt } = options;
     const owner = this.#owner;
-    const tally = new Tally({ kind: "aborted", reason: "it did not begin" });
     const session = await owner.open(id, options, {
       title,
       depth: fork.depth,
@@ -139,26 +150,34 @@ export class ForkSet implements Forks {
     });
     if (fork.reason === undefined) {
       fork.session = session;
-      await this.#work(fork, session, prompt, tally);
+      await this.#work(fork, session, prompt);
     }
     fork.reason ??= "ended"; // from here on it hears nothing more
     await session.dispose();
     const { outcome, steps, usage, messages } = tally.result(id, 0);
-    const said = messages.findLast((m) => m.role === "assistant" && textOf(m.content).trim() !== "");
     const { models } = session.cost;
     delete fork.session;
     owner.emit({ type: "fork.ended", fork: id, outcome, models });
-    return { id, outcome, text: said?.role === "assistant" ? textOf(said.content) : "", steps, usage };
+    const last = said(messages);
+    const answered = outcome.kind === "completed" && last?.final === true;
+    return { id, outcome, text: last?.text ?? "", answered, steps, usage };
   }
   /** Its own forks are waited for, and what they tell it is answered; unless its turn did not come to a good end. */
-  async #work(fork: Fork, session: ForkSession, prompt: string, tally: Tally): Promise<void> {
+  async #work(fork: Fork, session: ForkSession, prompt: string): Promise<void> {
     void session.submit({ text: prompt, source: "agent" });
     for (;;) {
       await session.idle();
       const left = session.forks.next;
-      if (fork.reason !== undefined || !left || tally.ended?.outcome.kind !== "completed") return;
+      if (fork.reason !== undefined || !left || fork.tally.ended?.outcome.kind !== "completed") return;
       await left;
       await new Promise((resolve) => later(resolve, 0)); // what its end is told with is on its way
     }
   }
+}
+
+/** The last text of the model. `final`: its last reply holds it. */
+function said(messages: readonly Message[]): { readonly text: string; readonly final: boolean } | undefined {
+  const replies = messages.flatMap((m) => (m.role === "assistant" ? [textOf(m.content)] : []));
+  const at = replies.findLastIndex((text) => text.trim() !== "");
+  return at < 0 ? undefined : { text: replies[at]!, final: at === replies.length - 1 };
 }

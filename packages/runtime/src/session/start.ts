@@ -1,4 +1,4 @@
-/** What a session starts with: from the options of the runtime, or from a log that is resumed. */
+/** What a session starts with: from the options of the runtime, from a log that is resumed, or from the session that it is a fork of. */
 import type { Effort, Input, Message, Prefix, RuntimeEvent } from "@heddle/kernel";
 
 export type SessionStart = {
