@@ -2,7 +2,7 @@
 import type { Json } from "@heddle/kernel/protocol";
 import { visible, visibleLine } from "../plain.ts";
 
-const TELLING = ["command", "file_path", "pattern", "path", "url", "query", "prompt"];
+const TELLING = ["command", "file_path", "pattern", "path", "url", "query", "description", "prompt"];
 
 /** Its name and its most telling argument; paths inside `cwd` without it. Cut at 120 characters, and nothing before that is left out. */
 export function callLine(tool: string, input: Json, cwd?: string): string {
