@@ -4,7 +4,7 @@ import type { Call, Effect, Json, Verdict } from "@heddle/kernel/plugin";
 import { CommandReading, type World } from "./bash.ts";
 import { isPrivateHost } from "./hosts.ts";
 import { allows, forbiddenBelow, forbids, type Located, locate, mapOf, type PathMap, type Place, protectedPart } from "./paths.ts";
-import { coversHost, coversTask, coversTool, FILE_TOOLS, type Rule } from "./rule.ts";
+import { coversHost, coversTool, FILE_TOOLS, type Rule } from "./rule.ts";
 import type { Rules } from "./rules.ts";
 import { wildcard } from "./wildcard.ts";
 
@@ -200,7 +200,7 @@ async function coverEffect(
     return rule ? { by: rule.label } : { why: `reads outside the workspace: ${at.path}` };
   }
   if (whole) return { by: whole.label };
-  if (e.kind === "other" && coversTask(call.tool)) return { by: "each call of the agent is judged" };
+  if (e.kind === "other" && call.tool === "Task") return { by: "each call of the agent is judged" };
   if (e.kind === "network" && call.tool === "WebFetch") {
     const host = hostOf(e.target);
     const rule =

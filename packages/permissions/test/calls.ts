@@ -62,6 +62,7 @@ export async function run({ call, before = [], options, mode = "default", answer
         tool("WebFetch", "network", "url"),
         tool("push", "other"),
         tool("Deploy", "execute", "where"),
+        tool("Task", "other", "subagent_type"),
         tool("Think", undefined),
       ],
     },

@@ -55,6 +55,19 @@ describe("a turn under rules", () => {
       "no rule covers it; it connects to https://example.com/",
     ]);
   });
+  it("lets an agent start, whose own calls are judged, unless a rule says otherwise by either name of the tool", async () => {
+    const call = { tool: "Task", input: { subagent_type: "Explore" } };
+    const said = async (more: object = {}): Promise<unknown> => {
+      const { decision, asked } = await run({ call, ...more });
+      return [decision.say, decision.rule, asked.length];
+    };
+    expect(await said()).toEqual(["allow", "each call of the agent is judged", 0]);
+    expect(await said({ mode: "plan" })).toEqual(["allow", "each call of the agent is judged", 0]);
+    for (const rule of ["Agent(Explore)", "Task(Explore)", "Agent", "Task(Ex*)"])
+      expect(await said({ options: rules({ deny: [rule] }) })).toEqual(["deny", `deny ${rule} (project settings)`, 0]);
+    expect(await said({ options: rules({ ask: ["Agent(Explore)"] }) })).toEqual(["deny", "ask Agent(Explore) (project settings)", 1]);
+    expect(await said({ options: rules({ deny: ["Agent(Plan)"] }) })).toEqual(["allow", "each call of the agent is judged", 0]);
+  });
 });
 
 describe("modes", () => {

@@ -36,6 +36,32 @@ describe("recovering a session", () => {
     expect([ids(r.messages), r.prefix, r.model]).toEqual([["u2"], undefined, "big"]);
   });
 
+  it("ends the forks that the process left behind, once, and tells the model and the person of them", () => {
+    const event = (body: object, at: number): LogLine => ({ ...body, at, turn: null, step: 0 }) as LogLine;
+    const started = (fork: string, at: number): LogLine => event({ type: "fork.started", fork, title: `look at ${fork}` }, at);
+    const ended = (fork: string, at: number): LogLine =>
+      event({ type: "fork.ended", fork, outcome: { kind: "completed" }, models: [] }, at);
+    const lines = [added(user("u1")), started("f1", 2), started("f2", 3), ended("f1", 4), started("f1", 5), ended("f2", 6)];
+    const models = [{ provider: "p", model: "m", calls: 1, usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0 }, usd: 2 }];
+    const r = recover(readLog(bytesOf(jsonl(header, ...lines))), new Map([["f1", models]]));
+    const text =
+      'The sub-agent "look at f1" (f1) was interrupted when the process ended. What it did until then stands, and it can be resumed.';
+    const message: Message = {
+      role: "user",
+      id: "f1.5.interrupted",
+      parentId: null,
+      at: 6,
+      origin: { by: "kernel" },
+      content: [{ type: "text", text }],
+      isMeta: true,
+    };
+    const end = event({ type: "fork.ended", fork: "f1", outcome: { kind: "aborted", reason: "the process ended" }, models }, 6);
+    expect(r).toMatchObject({ messages: [user("u1"), message], notices: [text], append: [end, { type: "message.added", message }] });
+    expect(r.spent.at(-1)).toEqual(end);
+    const again = from(...lines, ...r.append);
+    expect([again.messages, again.notices, again.append]).toEqual([[user("u1"), message], [], []]);
+  });
+
   it("leaves out what was dropped, and reads what only tells of a model call", () => {
     const event = (body: object): LogLine => ({ ...body, at: 1, turn: "t", step: 0 }) as LogLine;
     const r = from(
