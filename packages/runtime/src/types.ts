@@ -3,6 +3,7 @@ import type {
   Answer,
   Effort,
   FileSystem,
+  Forks,
   ImageLimits,
   Images,
   Input,
@@ -170,6 +171,8 @@ export type Session = {
   readonly busy: boolean;
   /** So far, also before a resume. */
   readonly cost: Cost;
+  /** Its sub-agents. */
+  readonly forks: Pick<Forks, "list" | "tell" | "stop">;
   /** Of files, as tools have changed them so far, also before a resume. */
   readonly lines: { readonly added: number; readonly removed: number };
   /** What was wrong with a log that was resumed, and how it was mended; or why nothing is kept. */

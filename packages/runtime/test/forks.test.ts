@@ -3,6 +3,8 @@ import {
   defineTool,
   type ModelChunk,
   type RuntimeEvent,
+  SESSION,
+  type SessionPort,
   type StopReason,
   unpaired,
   type Verdict,
@@ -244,6 +246,19 @@ describe("forks have bounds", () => {
     const again = await runtime.open({ resume: session.id });
     expect(again.cost).toEqual(session.cost);
   });
+  it("of money: the person is asked once for all that want to go on", async () => {
+    const model = brain((said) => (said === "go" ? spawn({ prompt: "one" }, { prompt: "two" }) : text(said)));
+    const { runtime } = await start([model.candidate, spawner, allowAll]);
+    const session = await runtime.open({ askBudgetUsd: 1 });
+    const asked: string[] = [];
+    session.subscribe((e) => {
+      if (e.type !== "ask.opened" || e.ask.kind !== "question") return;
+      asked.push(e.ask.text);
+      session.answer(e.ask.id, { kind: "allow" });
+    });
+    expect((await session.submit("go")).text).toBe("completed: two");
+    expect(asked).toEqual(["The session has cost $1.00. Go on?", "The session has cost $3.00. Go on?"]);
+  });
   it("of steps", async () => {
     const model = brain((said) =>
       said === "go"
@@ -259,6 +274,48 @@ describe("forks have bounds", () => {
 });
 
 describe("the end of forks", () => {
+  it("leaves what is told to one later to its session", async () => {
+    let port: SessionPort | undefined;
+    const late = pluginOf(
+      "late",
+      {
+        tools: [
+          defineTool({
+            name: "Late",
+            description: "",
+            input: z.object({}),
+            overlap: "shared",
+            effects: () => [],
+            run(_, ctx) {
+              port = ctx.capability(SESSION);
+              return "later";
+            },
+          }),
+        ],
+      },
+      { manifest: { capabilities: ["session"] } },
+    );
+    const model = brain((said) => {
+      if (said === "go") return spawn({ prompt: "one" });
+      if (said !== "one") return text(said);
+      return [
+        { type: "call", part: 0, callId: "l1", tool: "Late", input: {} },
+        { type: "stop", stop: "tool-calls" },
+      ];
+    });
+    const { runtime } = await start([model.candidate, spawner, late, allowAll]);
+    const session = await runtime.open();
+    await session.submit("go");
+    expect(session.forks.list()).toEqual([
+      { id: expect.stringMatching(/^fork-/), title: "one", depth: 1, running: false, steps: 2, text: "later" },
+    ]);
+    port?.tell("news");
+    await session.idle();
+    expect(session.messages.at(-1)).toMatchObject({ content: [{ text: 'For the sub-agent "one", which has ended: news' }] });
+    await runtime.dispose();
+    port?.tell("too late");
+  });
+
   it("that are waited for comes with the end of the turn, and every call has its result", async () => {
     const model = brain((said) => (said === "go" ? spawn({ prompt: "slow" }, { prompt: "slower" }) : hang));
     const { runtime } = await start([model.candidate, spawner, allowAll]);

@@ -13,6 +13,7 @@ import { grepTool } from "./grep/grep.ts";
 import { notebookEditTool } from "./notebook/notebook-edit.ts";
 import { readTool } from "./read/read.ts";
 import { createShellFolder, SHELL_FOLDER } from "./shell-folder.ts";
+import { agentsCommand } from "./task/command.ts";
 import { taskTool } from "./task/task.ts";
 import { taskOutputTool, taskStopTool } from "./task/task-output.ts";
 import { writeTool } from "./write/write.ts";
@@ -44,6 +45,7 @@ export default definePlugin({
     ctx.provide(BACKGROUND, background);
     ctx.onDispose(() => background.dispose());
     return {
+      commands: [agentsCommand(home)],
       tools: [
         readTool(services.files, services.shell),
         writeTool(services),

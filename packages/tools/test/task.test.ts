@@ -199,6 +199,43 @@ describe("Task", () => {
     ]);
   });
 
+  it("is listed by /agents with its id, and ended by it", async () => {
+    const command = pluginOf("slash", {
+      classifiers: [
+        {
+          name: "slash",
+          classify: ({ text }) => {
+            const [, name, args = ""] = /^\/(\w+) ?(.*)$/.exec(text) ?? [];
+            return name === undefined ? undefined : { as: "command", command: name, args };
+          },
+        },
+      ],
+    });
+    const own = ownPlugin(plugin, packageJson);
+    const s = await open(
+      [{ calls: [task({ run_in_background: true })] }, { hangs: true }, { hangs: true }],
+      {},
+      { plugins: [own, allow, command] },
+    );
+    const begun = new Promise<void>((resolve) =>
+      s.session.subscribe((e) => void (e.type === "fork.event" && e.event.type === "model.requested" && resolve())),
+    );
+    const first = s.session.submit("go");
+    await begun;
+    s.session.abort();
+    await first;
+    const [id] = s.session.forks.list().map((f) => f.id);
+    expect((await s.run("/agents")).shown).toEqual([
+      expect.stringMatching(/^Agents:\n {2}general-purpose: .*\n\nStarted:\n {2}fork-\d+ {2}running after 1 model call: look$/s),
+    ]);
+    expect((await s.run("/agents stop x")).shown).toEqual([`No agent "x" is running. Running:\n  ${id}  running after 1 model call: look`]);
+    const ended = new Promise<void>((resolve) => s.session.subscribe((e) => void (e.type === "fork.ended" && resolve())));
+    expect((await s.run(`/agents stop ${id}`)).shown).toEqual(["Stopped: look"]);
+    await ended;
+    expect((await s.run("/agents what")).shown).toEqual(["/agents lists, /agents stop ID ends one. None is running."]);
+    expect(s.session.busy).toBe(false);
+  });
+
   it("runs in the foreground where nobody would hear the end", async () => {
     const s = await open([{ calls: [task({ run_in_background: true })] }, "Found it.", "done"], {}, { answers: undefined });
     expect(results((await s.run("go")).added)[0]).toMatch(/^ok: Found it\./);

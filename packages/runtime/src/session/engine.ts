@@ -8,7 +8,6 @@ import {
   type Input,
   type Message,
   type ModelInfo,
-  POINT_IDS,
   type Registry,
   type RuntimeEvent,
   runTurn,
@@ -22,8 +21,8 @@ import { folderOf, interruptedText, isKept, type LogLine, mend, type SessionLog 
 import { beginningOf, type ForkLogs } from "../forks/beginning.ts";
 import { type ForkParent, ForkSet } from "../forks/fork-set.ts";
 import { stricter } from "../forks/mode.ts";
+import { poolOf } from "../forks/pool.ts";
 import { textOfError } from "../plugins/problem.ts";
-import { changed } from "../plugins/registry.ts";
 import { type Host, type Session, SessionError, type TurnResult } from "../types.ts";
 import { Asks, nobody } from "./asks.ts";
 import { FailureBreaker } from "./breaker.ts";
@@ -403,18 +402,9 @@ export class Engine implements Session {
     else this.#deps.debug.write("runtime", `told to session "${this.id}", which is closed: ${text}`);
   }
   async #fork(id: string, o: ForkOptions, parent: ForkParent): Promise<Engine> {
-    const { forkLogs, registry: all, catalog: whole } = this.#deps;
     const { messages: history, prefix: known } = this.#state;
-    const { messages, prefix, own, openLog, ...was } = await beginningOf(
-      id,
-      o,
-      { path: this.path, view: this.#view, history, prefix: known },
-      forkLogs,
-    );
-    const copied = o.from.kind === "fork";
-    const has = (name: string): boolean => (o.tools?.includes(name) ?? true) && !o.withoutTools?.includes(name);
-    const limited = whole.tools.some((t) => !has(t.name));
-    const registry = limited ? changed(all, POINT_IDS, (e) => (e.point !== "tools" || has(e.name) ? e : undefined)) : all;
+    const owned = { path: this.path, view: this.#view, history, prefix: known };
+    const { messages, prefix, own, openLog, ...was } = await beginningOf(id, o, owned, this.#deps.forkLogs);
     const start: SessionStart = {
       ...this.#start,
       ...{ id, messages, prefix, pending: [], notices: [], spent: [] },
@@ -424,9 +414,8 @@ export class Engine implements Session {
       permissionMode: o.permissionMode ?? "",
       maxSteps: o.maxSteps ?? this.#start.maxSteps,
     };
-    const catalog = limited && !copied ? whole.of(registry) : whole; // the tools are a part of the bytes that are cached
-    const fork = new Engine(start, { ...this.#deps, registry, catalog, openLog, parent });
-    if (copied) this.#deps.onOpen(fork, this.id);
+    const fork = new Engine(start, { ...this.#deps, ...poolOf(o, this.#deps), openLog, parent });
+    if (o.from.kind === "fork") this.#deps.onOpen(fork, this.id);
     parent.began();
     if (own) fork.#emit({ type: "prefix.built", prefix: prefix! });
     return fork;

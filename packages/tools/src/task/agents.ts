@@ -32,7 +32,7 @@ export function typeOf({ messages }: SessionView, id: string): string | undefine
 }
 
 /** What no agent has: it would speak with the person, or belongs to whoever speaks with them. */
-export const NEVER = ["AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "TaskOutput"];
+export const NEVER = ["AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "StructuredOutput", "TaskOutput"];
 
 /** The tools of a definition by their own names, or what is wrong with it. What is disallowed counts first. */
 export function toolsOf(
