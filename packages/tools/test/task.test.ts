@@ -1,4 +1,4 @@
-import { type CallContext, type ToolMessage, textOf } from "@heddle/kernel/plugin";
+import { type Call, type CallContext, type Effect, type ToolMessage, textOf, type Verdict } from "@heddle/kernel/plugin";
 import { ownPlugin, pluginOf, type Reply, scriptedModel, startWith, type TestSession, testHost } from "@heddle/testkit";
 import { describe, expect, it } from "vitest";
 import packageJson from "../package.json" with { type: "json" };
@@ -147,6 +147,20 @@ describe("Task", () => {
     expect(results(ran.added)[1]).toMatch(/^ok: Found b\.\n\n\[agent fork-\d+ \(Explore\): 1 model call/);
     expect(ran.requests[3]!.messages.map((m) => ("content" in m ? textOf(m.content) : ""))).toEqual(["Look!", "Found a.", "And b?"]);
     expect(ran.requests[3]!.tools.map((t) => t.name)).toEqual(["Read", "Glob", "Grep", "Bash"]);
+  });
+
+  it("is judged by the type that it will start, also where the call leaves it out or spells it otherwise", async () => {
+    const seen: unknown[] = [];
+    const judge = (call: Call, effects: readonly Effect[]): Verdict => {
+      if (call.tool === "Task") seen.push([(call.input as { subagent_type?: string }).subagent_type, ...effects]);
+      return { say: "deny", why: "no" };
+    };
+    const look = pluginOf("look", { gates: [{ name: "look", judge }] });
+    const own = ownPlugin(plugin, packageJson);
+    const calls = [task({}), task({ subagent_type: "EXPLORE" }), task({ subagent_type: "other" })];
+    await (await open([{ calls }, "done"], {}, { plugins: [own, look] })).run("go");
+    const of = (type: string) => [type, { kind: "other", target: type }];
+    expect(seen).toEqual([of("general-purpose"), of("Explore"), of("other")]);
   });
 
   it("names the agents there are when it is asked for another", async () => {

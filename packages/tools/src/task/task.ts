@@ -1,9 +1,11 @@
 /** The tool Task: hands work to an agent with a context of its own. */
 import {
+  type CallContext,
   defineTool,
   FORKS,
   type ForkEnd,
   type ForkOptions,
+  type Json,
   SESSION,
   type SessionView,
   type Tool,
@@ -47,12 +49,19 @@ export const taskTool = (home: string | undefined): Tool =>
     overlap: "shared",
     deadlineMs: DEADLINE_MS,
     graceMs: GRACE_MS,
-    effects: (i, ctx) => [{ kind: "other", target: typeFor(i, ctx.session) }],
+    effects: async (i, ctx) => [{ kind: "other", target: await typeName(i, ctx, home) }],
+    observable: async (i, ctx) => ({ ...i, subagent_type: await typeName(i, ctx, home) }) as Json, // rules and hooks go by it
     run: (i, ctx) => task(i, ctx, home),
   });
 
 const typeFor = (i: Input, session: SessionView): string =>
   (i.resume === undefined ? undefined : typeOf(session, i.resume)) ?? i.subagent_type ?? DEFAULT;
+
+/** As its definition spells it, where there is one. */
+async function typeName(i: Input, ctx: CallContext, home: string | undefined): Promise<string> {
+  const wanted = typeFor(i, ctx.session);
+  return pick(await definitionsOf(ctx, home), wanted)?.name ?? wanted;
+}
 
 async function task(i: Input, ctx: ToolContext, home: string | undefined): Promise<ToolOutput> {
   const definitions = await definitionsOf(ctx, home);
