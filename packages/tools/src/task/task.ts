@@ -76,7 +76,7 @@ async function task(i: Input, ctx: ToolContext, home: string | undefined): Promi
     const { id, end } = ctx.capability(FORKS).start(options, background ? undefined : ctx.signal);
     if (!background) return report(await end, type.name);
     follow(id, end, i.description, type.name, ctx);
-    return { content: begun(id, type.name) };
+    return { content: begun(id, type.name), loads: ["TaskOutput", "TaskStop"] };
   } catch (error) {
     return failed(`The agent did not start: ${error instanceof Error ? error.message : String(error)}.`);
   }
