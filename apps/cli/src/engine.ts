@@ -37,7 +37,7 @@ export function runtimeOf(plan: Plan, args: SetupArgs): Promise<Runtime> {
   const { config } = plan;
   const effort = args.effort ?? config.effort;
   return createRuntime({
-    host: warming(nodeHost()),
+    host: warming(nodeHost({ network: { allowPrivate: config.allowPrivate } })),
     cwd: plan.cwd,
     directories: [...config.directories, ...args.addDir].map((d) => resolve(plan.cwd, d)),
     stateDir: config.home,

@@ -1,5 +1,5 @@
 /** A host without a machine behind it: clock, ids, files, processes and storage in memory, for tests and for embedders who keep nothing. */
-import type { FileStat, FileSystem, ProcessOptions, ProcessResult } from "@heddle/kernel";
+import type { FileStat, FileSystem, Network, ProcessOptions, ProcessResult } from "@heddle/kernel";
 import type { Storage } from "@heddle/sessions";
 import type { Host, Timers } from "./types.ts";
 
@@ -12,6 +12,8 @@ export type MemoryHostOptions = {
   readonly at?: number;
   /** What a process does. Default: no such command. */
   readonly run?: (o: ProcessOptions) => Partial<ProcessResult> | Promise<Partial<ProcessResult>>;
+  /** Default: none. */
+  readonly network?: Network;
 };
 export type MemoryHost = Host & {
   readonly timers: Timers;
@@ -68,6 +70,7 @@ export function memoryHost(o: MemoryHostOptions = {}): MemoryHost {
       },
     },
     storage,
+    ...(o.network ? { network: o.network } : {}),
     files: disk.files,
     stored: storage.files,
     ran,

@@ -9,6 +9,7 @@ import type {
   Input,
   Json,
   Message,
+  Network,
   PluginId,
   Processes,
   RuntimeEvent,
@@ -21,7 +22,7 @@ import type { Cost } from "./session/cost.ts";
 
 export type { RecoveryOptions };
 
-/** Clock, ids, disk, processes and images. `@heddle/runtime/node` has the one for Node. */
+/** Clock, ids, disk, processes, images and network. `@heddle/runtime/node` has the one for Node. */
 export type Host = {
   now(): number;
   /** Unique for ever, sortable by time, made of `[a-z0-9-]`. */
@@ -35,6 +36,8 @@ export type Host = {
   readonly timers?: Timers;
   /** Without it images reach a provider as they were given. */
   readonly images?: Images;
+  /** Without it no tool reaches a server. */
+  readonly network?: Network;
 };
 
 /** Servers scale what is larger down to this side, and refuse more than 5 MB of base64. */

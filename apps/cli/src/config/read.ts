@@ -28,6 +28,8 @@ export type Config = {
   fallbackModels: string[];
   askBudgetUsd?: number;
   recovery: NonNullable<Settings["recovery"]>;
+  /** Hosts of a private network that may be reached all the same; from the user's own files only. */
+  allowPrivate: string[];
   /** In the order in which they are loaded; `dir` is what paths are relative to. */
   plugins: { entry: PluginEntry; scope: Scope; dir: string }[];
   disabledPlugins: string[];
@@ -83,6 +85,7 @@ export async function readConfig(input: ConfigInput): Promise<Config> {
     models: {},
     fallbackModels: [],
     recovery: {},
+    allowPrivate: [],
     plugins: [],
     disabledPlugins: [],
     provider: { options: {} },
@@ -183,7 +186,7 @@ function merge(config: Config, source: Source, settings: Settings, userDir: stri
   const mine = fromUser(source);
   const may = mine || config.trusted;
   const { permissions, plugins, disabledPlugins, model, modelAliases, models, effort, fallbackModel, recovery, provider, env } = settings;
-  const { apiKeyHelper, askBudgetUsd } = settings;
+  const { apiKeyHelper, askBudgetUsd, network } = settings;
   const leadsElsewhere = (name: string): boolean => meaningOf(config.modelAliases, name).includes("/");
   const withhold = (what: string, why = "the folder is not trusted (--trust)"): void => {
     config.withheld.push(`${what} of ${source.path}: ${why}`);
@@ -235,6 +238,10 @@ function merge(config: Config, source: Source, settings: Settings, userDir: stri
   if (recovery) {
     if (may) Object.assign(config.recovery, recovery);
     else withhold("recovery");
+  }
+  if (network?.allowPrivate) {
+    if (mine) config.allowPrivate.push(...network.allowPrivate);
+    else withhold("network.allowPrivate", "a project may never open the network it is in");
   }
   if (provider) {
     if (!mine) withhold("provider", "a project may never choose where requests go");

@@ -78,6 +78,7 @@ const FIELDS = {
   fallbackModel: z.preprocess((value) => (typeof value === "string" ? namesIn(value) : value), z.array(z.string().min(1))),
   askBudgetUsd: z.number().positive(),
   recovery,
+  network: z.strictObject({ allowPrivate: z.array(z.string().trim().min(1)).exactOptional() }),
   plugins: z.array(PluginEntry),
   disabledPlugins: z.array(z.string()),
   trustedFolders: z.array(z.string()),

@@ -1,15 +1,16 @@
-/** The host of Node: the machine's clock, disk, processes and images. */
+/** The host of Node: the machine's clock, disk, processes, images and network. */
 import { timersOf } from "../recovery/timers.ts";
 import type { Host } from "../types.ts";
 import { nodeFiles } from "./files.ts";
 import { idMaker } from "./ids.ts";
 import { nodeImages } from "./images.ts";
+import { type NetworkAccess, nodeNetwork } from "./network.ts";
 import { nodeProcesses, type ProcessesOptions } from "./processes.ts";
 import { nodeStorage } from "./storage.ts";
 import { nodeWatchdog, type WatchdogOptions } from "./watchdog.ts";
 
 /** `env`: what commands inherit, in place of the environment of this process. `watchdog: null` watches nobody. */
-export type NodeHostOptions = ProcessesOptions & { readonly watchdog?: WatchdogOptions | null };
+export type NodeHostOptions = ProcessesOptions & { readonly watchdog?: WatchdogOptions | null; readonly network?: NetworkAccess };
 
 export function nodeHost(o: NodeHostOptions = {}): Host {
   const now = (): number => Date.now();
@@ -21,6 +22,7 @@ export function nodeHost(o: NodeHostOptions = {}): Host {
     storage: nodeStorage(),
     timers: timersOf(() => Math.random()),
     images: nodeImages(),
+    network: nodeNetwork(o.network),
     ...(o.watchdog === null ? {} : { watchdog: nodeWatchdog(o.watchdog) }),
   };
 }

@@ -4,6 +4,7 @@ export { nodeFiles } from "./files.ts";
 export { type NodeHostOptions, nodeHost } from "./host.ts";
 export { idMaker } from "./ids.ts";
 export { imageLibrary, nodeImages } from "./images.ts";
+export { type NetworkAccess, nodeNetwork } from "./network.ts";
 export { environmentFor, nodeProcesses, type ProcessesOptions } from "./processes.ts";
 export { nodeStorage } from "./storage.ts";
 export { nodeWatchdog, type WatchdogOptions } from "./watchdog.ts";

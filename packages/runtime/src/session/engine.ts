@@ -384,6 +384,7 @@ export class Engine implements Session {
         ["session", port],
         ["forks", this.forks],
         ...(host.images ? [["images", host.images] as const] : []),
+        ...(host.network ? [["network", host.network] as const] : []),
       ]),
       stateOf: (plugin) => this.#states.of(plugin),
       sizes: this.#sizes,
