@@ -1,4 +1,4 @@
-/** The plugin with the tools for files, commands and sub-agents. */
+/** The plugin with the built-in tools: for files, commands and sub-agents, the web, to-dos, questions and plans. */
 import { definePlugin, z } from "@heddle/kernel/plugin";
 import { BACKGROUND, BackgroundRuns } from "./bash/background.ts";
 import { bashTool } from "./bash/bash.ts";
@@ -11,17 +11,24 @@ import { createFileState, createLocks } from "./file-state.ts";
 import { globTool } from "./glob/glob.ts";
 import { grepTool } from "./grep/grep.ts";
 import { notebookEditTool } from "./notebook/notebook-edit.ts";
+import { enterPlanModeTool, exitPlanModeTool } from "./plan/plan-mode.ts";
+import { askUserQuestionTool } from "./question/ask-user-question.ts";
 import { readTool } from "./read/read.ts";
 import { createShellFolder, SHELL_FOLDER } from "./shell-folder.ts";
 import { agentsCommand } from "./task/command.ts";
-import { taskTool } from "./task/task.ts";
 import { taskOutputTool, taskStopTool } from "./task/task-output.ts";
+import { taskTool } from "./task/task.ts";
+import { todoWriteTool } from "./todo/todo-write.ts";
+import { TODOS, todosOf } from "./todo/todos.ts";
+import { PageCache } from "./web/page-cache.ts";
+import { webFetchTool } from "./web/web-fetch.ts";
 import { writeTool } from "./write/write.ts";
 
 export { BACKGROUND, type Background, type BackgroundCommand } from "./bash/background.ts";
 export { FILES, type FileState, type SeenFile } from "./contract.ts";
 export { hashOf } from "./file-state.ts";
 export { SHELL_FOLDER, type ShellFolder } from "./shell-folder.ts";
+export { TODOS, type Todo } from "./todo/todos.ts";
 
 export default definePlugin({
   options: z
@@ -44,6 +51,7 @@ export default definePlugin({
     const background = new BackgroundRuns();
     ctx.provide(BACKGROUND, background);
     ctx.onDispose(() => background.dispose());
+    ctx.provide(TODOS, { of: todosOf });
     return {
       commands: [agentsCommand(home)],
       tools: [
@@ -60,6 +68,11 @@ export default definePlugin({
         taskTool(home),
         taskOutputTool(),
         taskStopTool(),
+        webFetchTool(new PageCache()),
+        todoWriteTool(),
+        askUserQuestionTool(),
+        enterPlanModeTool(),
+        exitPlanModeTool(),
       ],
     };
   },

@@ -1,4 +1,4 @@
-import { FORKS, FS, IMAGES, PROCESS, SESSION, textOf } from "@heddle/kernel/plugin";
+import { FORKS, FS, IMAGES, NETWORK, PROCESS, SESSION, textOf } from "@heddle/kernel/plugin";
 import { ownPlugin, runTurnWith, testHost } from "@heddle/testkit";
 import { describe, expect, it } from "vitest";
 import packageJson from "../package.json" with { type: "json" };
@@ -12,7 +12,7 @@ describe("the plugin", () => {
   it("contributes what its manifest says, with the overlap that each tool bears", async () => {
     const { tools } = await kitOf({ fs: new MemoryFs() });
     expect(tools.map((t) => t.name)).toEqual(manifest.contributes.tools);
-    expect(manifest.capabilities).toEqual([FS.id, PROCESS.id, SESSION.id, IMAGES.id, FORKS.id]);
+    expect(manifest.capabilities).toEqual([FS.id, PROCESS.id, SESSION.id, IMAGES.id, FORKS.id, NETWORK.id]);
     expect(Object.fromEntries(tools.map((t) => [t.name, t.overlap]))).toEqual({
       Read: "shared",
       Write: "exclusive",
@@ -27,7 +27,13 @@ describe("the plugin", () => {
       Task: "shared",
       TaskOutput: "shared",
       TaskStop: "shared",
+      WebFetch: "shared",
+      TodoWrite: "exclusive",
+      AskUserQuestion: "exclusive",
+      EnterPlanMode: "exclusive",
+      ExitPlanMode: "exclusive",
     });
+    expect(tools.find((t) => t.name === "EnterPlanMode")?.deferred).toBe(true);
   });
 
   it("costs few tokens in each request", async () => {
