@@ -45,7 +45,7 @@ export async function decide(call: Subject, effects: readonly Effect[], rules: R
 }
 
 const PLAN =
-  "plan mode is on, so nothing may be changed or run. Read and search as you need, then present the plan; the person switches the mode when it is accepted.";
+  "plan mode is on, so nothing may be changed or run. Read and search as you need, then present the plan (with ExitPlanMode where you have it); the person switches the mode when it is accepted.";
 
 /** Rules are about the path that was asked for as well as the one it leads to; a tool may name only the latter. */
 async function spelled(call: Subject, at: Located, place: Place, map: PathMap): Promise<Located> {

@@ -86,7 +86,7 @@ describe("modes", () => {
     for (const call of [write("/proj/a"), bash("npm test"), { tool: "Deploy", input: { where: "x" } }]) {
       const ran = await run({ call, mode: "plan", options: rules({ allow: ["Edit(**)", "Bash", "Deploy"] }) });
       expect(ran.result).toBe(
-        "Denied: plan mode is on, so nothing may be changed or run. Read and search as you need, then present the plan; the person switches the mode when it is accepted.",
+        "Denied: plan mode is on, so nothing may be changed or run. Read and search as you need, then present the plan (with ExitPlanMode where you have it); the person switches the mode when it is accepted.",
       );
       expect(ran.did).toEqual([]);
     }

@@ -1,12 +1,15 @@
 import http from "node:http";
 import https from "node:https";
 import type { AddressInfo } from "node:net";
-import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import zlib, { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { publicAddresses } from "../src/node/addresses.ts";
 import { type NetworkAccess, nodeNetwork } from "../src/node/index.ts";
 import { certificate } from "./support-certificate.ts";
+
+/** Node 20 has none. */
+const { zstdCompressSync } = zlib as { zstdCompressSync?: (text: string) => Buffer };
 
 const servers: (http.Server | https.Server)[] = [];
 afterEach(async () => {
@@ -118,6 +121,7 @@ describe("a request", () => {
       "x-gzip": gzipSync(plain),
       deflate: deflateSync(plain),
       br: brotliCompressSync(plain),
+      ...(zstdCompressSync ? { zstd: zstdCompressSync(plain) } : {}),
       identity: Buffer.from(plain),
       "gzip, br": brotliCompressSync(gzipSync(plain)),
     };

@@ -224,6 +224,12 @@ let a = 1;
     expect(await read(page)).toBe("ok: | a | b\\|c |\n| --- | --- |\n| 1 2 | x y |\n\nout");
   });
 
+  it("says where a page was too long, and shows what is nested too deep all the same", async () => {
+    const long = await read(`<p>start</p>${"<p>a b c d e f g</p>".repeat(20_000)}`);
+    expect([long?.slice(0, 9), long?.endsWith("[The page goes on; it is too long to be fetched whole.]")]).toEqual(["ok: start", true]);
+    expect(await read(`${"<div><b>".repeat(200)}in${"</b></div>".repeat(200)}<h2>after</h2>`)).toMatch(/in[*\s]*## after$/);
+  });
+
   it.each([
     ["unclosed elements", "<b>"],
     ["deep boxes", "<div>x"],

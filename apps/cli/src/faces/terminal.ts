@@ -298,6 +298,7 @@ class Talk {
     } else {
       this.#screen.print(`\n${visible(`${ask.from} asks: ${ask.text}`)}`, "bold");
       for (const [i, choice] of (ask.choices ?? []).entries()) this.#screen.print(`  ${i + 1} ${visible(choice)}`);
+      if (ask.choices) this.#screen.print("A number, or words of your own", "dim");
     }
     this.#screen.prompt(ASKING);
   }

@@ -50,7 +50,9 @@ describe("--ask-budget-usd", () => {
     const t = terminal(w, ["--ask-budget-usd", "0.0001", "--permission-mode", "acceptEdits"]);
     await t.shows(/^>$/m);
     t.type("write\r");
-    await t.shows(/heddle asks: The session has cost \$0\.0\d+\. Go on\?\n {2}1 go on, and ask again at \$0\.0\d+\n {2}2 stop\n\?/);
+    await t.shows(
+      /heddle asks: The session has cost \$0\.0\d+\. Go on\?\n {2}1 go on, and ask again at \$0\.0\d+\n {2}2 stop\nA number, or words of your own\n\?/,
+    );
     expect(w.server.mainRequests().length).toBe(1);
     t.type("1\r");
     await t.shows("Written.");

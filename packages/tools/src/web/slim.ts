@@ -37,7 +37,8 @@ export function slim(html: string, limit: number): Slim {
   const found: { title?: string; base?: string } = {};
   let size = 0;
   let tagCount = 0;
-  let beyond = 0;
+  /** How many tags of each name have gone, whose ends go too. */
+  const beyond = new Map<string, number>();
   const endless = new Set<string>();
   const keep = (text: string): void => {
     parts.push(text.slice(0, Math.max(0, limit - size)));
@@ -57,7 +58,8 @@ export function slim(html: string, limit: number): Slim {
     at = end + mark.length;
     if (name === undefined) continue;
     const tag = html.slice(m.index, at);
-    if (slash !== "/" && name === "base") found.base ??= /\bhref\s*=\s*["']?([^"'\s>]+)/i.exec(tag.slice(0, MAX_TAG))?.[1] as string;
+    const href = name === "base" ? /\bhref\s*=\s*["']?([^"'\s>]+)/i.exec(tag.slice(0, MAX_TAG))?.[1] : undefined;
+    if (href !== undefined) found.base ??= href;
     if (slash !== "/" && DROPPED.includes(name)) {
       const close = endless.has(name) ? undefined : closeOf(html, name, at);
       if (close === undefined) endless.add(name);
@@ -70,14 +72,16 @@ export function slim(html: string, limit: number): Slim {
     if (!FLAT.includes(name)) {
       if (slash !== "/") {
         if (tooDeep(name, open)) {
-          beyond++;
+          beyond.set(name, (beyond.get(name) ?? 0) + 1);
           continue;
         }
         open.push(name);
-      } else if (beyond > 0) {
-        beyond--;
-        continue;
       } else {
+        const gone = beyond.get(name) ?? 0;
+        if (gone > 0) {
+          beyond.set(name, gone - 1);
+          continue;
+        }
         const last = open.lastIndexOf(name);
         if (last < 0) continue;
         for (const inner of open.splice(last + 1).reverse()) keep(`</${inner}>`); // else they would go on, in each other
