@@ -288,7 +288,9 @@ describe("agents in files", () => {
     expect(twice?.tools.map((t) => t.name)).toEqual(["Read", "Grep"]);
     expect(twice?.model).toBe("scripted");
     const all = ran.requests[0]!.tools.map((t) => t.name);
-    expect(mine?.tools.map((t) => t.name)).toEqual(all.filter((name) => !["Bash", "Edit", "TaskOutput"].includes(name)));
+    expect(mine?.tools.map((t) => t.name)).toEqual(
+      all.filter((name) => !["Bash", "Edit", "TaskOutput", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode"].includes(name)),
+    );
     expect(results(ran.added)[2]).toMatch(/^error: There is no agent "stranger"/);
     expect(ran.logs.map((l) => l.text).filter((t) => t.includes("defines no agent"))).toEqual([
       "/repo/sub/.claude/agents/bad.md defines no agent: name is empty, begins with - or holds a :",
