@@ -190,6 +190,8 @@ export interface Tool<S extends z.ZodType = z.ZodType> extends Omit<Named, "dead
   jsonSchema?: Json;
   aliases?: readonly string[];
   deadlineMs?: number | ((input: z.output<S>) => number);
+  /** Characters of text in one result; of more the host keeps head and tail, and the rest in a file. Without it the host's own limit. */
+  outputLimit?: number;
   /** How long the tool may go on after an abort, to hand over what it has. Default 0. */
   graceMs?: number;
   /** Whether a session has the tool at all; asked once, so that the tools stay the same. A failure counts as yes. */

@@ -9,6 +9,7 @@ import { CostMeter } from "./session/cost.ts";
 import { DebugLog } from "./session/debug-log.ts";
 import { Engine, type SessionDeps } from "./session/engine.ts";
 import type { SessionStart } from "./session/start.ts";
+import { inOrder } from "./tools/pool.ts";
 import { type OpenOptions, type Problem, type Runtime, type RuntimeOptions, SessionError } from "./types.ts";
 
 /** Rejects only when an essential plugin does not start; every other problem is in `problems`. */
@@ -22,7 +23,7 @@ export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
   const aliases = o.modelAliases ?? {};
   const fallbackModels = o.recovery?.fallbackModels?.map((name) => meaningOf(aliases, name)) ?? [];
   const { registry, forget, inherit } = withRecovery(
-    started.registry,
+    inOrder(started.registry, (plugin) => started.roots.has(plugin)),
     means,
     { ...o.recovery, fallbackModels },
     {

@@ -23,6 +23,8 @@ import { type ForkParent, ForkSet } from "../forks/fork-set.ts";
 import { stricter } from "../forks/mode.ts";
 import { poolOf } from "../forks/pool.ts";
 import { textOfError } from "../plugins/problem.ts";
+import { type Keeping, withBudget } from "../tools/output.ts";
+import { Pool } from "../tools/pool.ts";
 import { type Host, type Session, SessionError, type TurnResult } from "../types.ts";
 import { Asks, nobody } from "./asks.ts";
 import { FailureBreaker } from "./breaker.ts";
@@ -92,6 +94,7 @@ export class Engine implements Session {
   readonly #state: SessionState;
   readonly #states = new PluginStates();
   readonly #processes: SessionProcesses;
+  readonly #pool: Pool;
   readonly #notices: string[];
   readonly #onIdle: (() => void)[] = [];
   readonly #dryRuns = new AbortController();
@@ -136,6 +139,8 @@ export class Engine implements Session {
       this.#spending.take(event);
       this.#state.take(event);
     }
+    const keeping = (): Keeping => ({ fs: deps.host.fs, folder: this.#folder });
+    this.#pool = new Pool(deps, deps.parent ? undefined : (entry) => withBudget(entry, keeping));
     this.#inputs = new Inputs((line) => this.#write(line), deps.host.now);
     this.#fanout = new Fanout((error) => {
       const message = `a subscriber of the session threw: ${textOfError(error)}; its events go on`;
@@ -161,6 +166,10 @@ export class Engine implements Session {
 
   get path(): string | null {
     return this.#log?.path ?? null;
+  }
+  /** For files of this session. */
+  get #folder(): string | null {
+    return this.path === null ? null : folderOf(this.path);
   }
   get messages(): readonly Message[] {
     return this.#state.messages;
@@ -323,8 +332,9 @@ export class Engine implements Session {
     }
     return turn.tally.result(turn.id, now() - started);
   }
-  /** What the catalog has found since the last time. */
+  /** What the catalog and the pool have found since the last time. */
   #tellFaults(): void {
+    for (const fault of this.#pool.faults.splice(0)) this.#emit({ type: "fault", fault });
     const { faults } = this.#deps.catalog;
     for (const fault of faults.slice(this.#told)) this.#emit({ type: "fault", fault });
     this.#told = faults.length;
@@ -356,11 +366,13 @@ export class Engine implements Session {
   }
 
   #env(turn?: Running): TurnEnv {
-    const { host, registry, catalog, watch, debug } = this.#deps;
+    const { host, watch, debug } = this.#deps;
     const state = this.#state;
+    const session = this.#session();
+    const { registry, catalog } = this.#pool.for(session);
     const target = (model = state.model) => catalog.target(this.#start.provider, turn?.fallback ?? model);
     const port: SessionPort = {
-      folder: this.path === null ? null : folderOf(this.path),
+      folder: this.#folder,
       tell: (text, how) => this.#tell(text, how),
       window: () => windowOf(catalog, target(), state.prefix, state.messages),
       cost: () => this.cost,
@@ -373,11 +385,7 @@ export class Engine implements Session {
       asker: (ask, signal) => this.#asks.ask(ask, signal),
       record: (event) => this.#record(event),
       log: (plugin, text) => debug.write(plugin, text),
-      session: state.view(
-        this.#start,
-        (point) => catalog.list(point),
-        () => this.permissionMode,
-      ),
+      session,
       capabilities: new Map<string, unknown>([
         ["fs", host.fs],
         ["process", this.#processes],
@@ -415,11 +423,16 @@ export class Engine implements Session {
       permissionMode: o.permissionMode ?? "",
       maxSteps: o.maxSteps ?? this.#start.maxSteps,
     };
-    const fork = new Engine(start, { ...this.#deps, ...poolOf(o, this.#deps), openLog, parent });
+    const fork = new Engine(start, { ...this.#deps, ...poolOf(o, this.#pool.for(this.#session())), openLog, parent });
     if (o.from.kind === "fork") this.#deps.onOpen(fork, this.id);
     parent.began();
     if (own) fork.#emit({ type: "prefix.built", prefix: prefix! });
     return fork;
+  }
+
+  #session(): TurnEnv["session"] {
+    const list: TurnEnv["session"]["list"] = (point) => this.#pool.for(this.#session()).catalog.list(point);
+    return this.#state.view(this.#start, list, () => this.permissionMode);
   }
 
   /** An event of the runtime itself, in the running turn or between turns. */

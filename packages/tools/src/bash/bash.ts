@@ -32,6 +32,9 @@ const LEEWAY = 5_000;
 /** Deferred tools that a command in the background makes useful. */
 const LOADS = ["BashOutput", "KillShell", "Monitor"];
 
+/** Characters that what is said about a command may add to its output. */
+const NOTES = 4_000;
+
 const input = lenient({
   command: z.string().min(1),
   timeout: z.number().optional().describe(`ms; default ${DEFAULT_TIMEOUT}, at most ${MAX_TIMEOUT}`),
@@ -54,6 +57,7 @@ export const bashTool = (services: Services): Tool =>
     jsonSchema: leanSchema(input),
     overlap: "exclusive",
     failureCancels: true,
+    outputLimit: services.outputLimit + NOTES,
     deadlineMs: (i) => timeoutOf(i) + LEEWAY,
     graceMs: LEEWAY,
     effects: (i) => [{ kind: "execute", target: i.command }],

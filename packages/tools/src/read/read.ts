@@ -39,6 +39,7 @@ export const readTool = (files: FileState, shell: ShellFolder): Tool =>
     input,
     jsonSchema: leanSchema(input),
     overlap: "shared",
+    outputLimit: 2 * MAX_SHOWN, // line numbers come on top
     effects: async (i, ctx) => [{ kind: "read", target: await locate(ctx.capability(FS), absolute(ctx.session.cwd, i.file_path)) }],
     run(i, ctx) {
       return answering(`read ${i.file_path}`, () => read(i, ctx, files, shell));
