@@ -1,5 +1,6 @@
 /** Context that the runtime adds to a prompt, one file per kind. */
 import { definePlugin, z } from "@heddle/kernel/plugin";
+import { deferredToolsAttachment } from "./deferred-tools.ts";
 import { fileAttachment } from "./file.ts";
 
 export type { FileData } from "./file.ts";
@@ -9,5 +10,5 @@ export const Options = z.strictObject({ home: z.string().optional(), deny: z.arr
 
 export default definePlugin({
   options: Options,
-  setup: ({ options }) => ({ attachments: [fileAttachment(options)] }),
+  setup: ({ options }) => ({ attachments: [fileAttachment(options), deferredToolsAttachment()] }),
 });

@@ -88,6 +88,7 @@ describe("shorten", () => {
           input: z.object({}),
           overlap: "shared",
           effects: () => [],
+          outputLimit: 100_000,
           run: () => "y".repeat(40_000),
         }),
       ],

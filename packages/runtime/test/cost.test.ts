@@ -1,4 +1,4 @@
-import type { ModelInfo, ModelRequest, RuntimeEvent, UserMessage } from "@heddle/kernel";
+import type { Json, ModelInfo, ModelRequest, RuntimeEvent, ToolMessage, UserMessage } from "@heddle/kernel";
 import { describe, expect, it } from "vitest";
 import { CostMeter, priceOf } from "../src/session/cost.ts";
 import { PrefixWatch } from "../src/session/prefix-watch.ts";
@@ -105,6 +105,22 @@ describe("prefix watch", () => {
     ["a compaction", { messages: [a, b, c] }, { messages: [c] }, "the history was shortened at message 1 of 3"],
   ])("%s", (_, first, then, cause) => {
     expect(second(first, then)).toBe(cause);
+  });
+  it("tells once of a tool that was loaded, where the provider sends it only then", () => {
+    const late = [...tools, { name: "Late", description: "", schema: {}, deferred: true as const }];
+    const loading: ToolMessage = {
+      ...{ role: "tool", id: "t", parentId: null, at: 0, origin: { by: "kernel" }, callId: "c", tool: "ToolSearch" },
+      ...{ outcome: "ok", content: [], loads: ["Late"] },
+    };
+    const causes = (encode: (r: ModelRequest) => Json): (string | undefined)[] => {
+      const watch = new PrefixWatch();
+      const grown = [[a], [a, loading], [a, loading, b]];
+      return grown.map((messages) => watch.see(request({ tools: late, messages }), encode)?.cause);
+    };
+    const whole = (r: ModelRequest): Json => ({ tools: r.tools.map((t) => t.name) });
+    const offering = (r: ModelRequest): Json => ({ tools: r.messages.includes(loading) ? ["Read", "Late"] : ["Read"] });
+    expect(causes(whole)).toEqual([undefined, undefined, undefined]);
+    expect(causes(offering)).toEqual([undefined, "the tools changed: loaded Late", undefined]);
   });
   it("tells how much is paid for anew", () => {
     const watch = new PrefixWatch();

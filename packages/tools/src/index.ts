@@ -20,6 +20,7 @@ import { taskTool } from "./task/task.ts";
 import { taskOutputTool, taskStopTool } from "./task/task-output.ts";
 import { todoWriteTool } from "./todo/todo-write.ts";
 import { TODOS, todosOf } from "./todo/todos.ts";
+import { toolSearchTool } from "./tool-search/tool-search.ts";
 import { PageCache } from "./web/page-cache.ts";
 import { webFetchTool } from "./web/web-fetch.ts";
 import { writeTool } from "./write/write.ts";
@@ -73,6 +74,7 @@ export default definePlugin({
         askUserQuestionTool(),
         enterPlanModeTool(),
         exitPlanModeTool(),
+        toolSearchTool(),
       ],
     };
   },

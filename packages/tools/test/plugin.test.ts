@@ -32,6 +32,7 @@ describe("the plugin", () => {
       AskUserQuestion: "exclusive",
       EnterPlanMode: "exclusive",
       ExitPlanMode: "exclusive",
+      ToolSearch: "shared",
     });
     expect(tools.find((t) => t.name === "EnterPlanMode")?.deferred).toBe(true);
   });

@@ -2,6 +2,7 @@
 import type { CallId, Message, ModelRequest, Prefix, ToolSpec } from "@heddle/kernel/plugin";
 import { type ImageMode, imageLimit, MANY_IMAGES, MANY_SIDE } from "./images.ts";
 import { effortFor, factsOf, type ModelFacts } from "./models.ts";
+import { createOffer } from "./offer.ts";
 import type { ModelOptions } from "./options.ts";
 import { missingResult, type Piece, pieceOf } from "./piece.ts";
 import type { Without } from "./refused.ts";
@@ -35,6 +36,7 @@ export function createEncoder(models: ModelOptions = {}, think?: boolean): Encod
   const prefixes = new WeakMap<Prefix, EncodedPrefix>();
   const links: Links = new WeakMap();
   const byTools = new WeakMap<readonly ToolSpec[], { tools: Tools; pieces: { [M in ImageMode]: WeakMap<Message, Piece> } }>();
+  const offer = createOffer();
   const known = <K extends object, V>(map: WeakMap<K, V>, key: K, make: () => V): V => {
     const old = map.get(key);
     if (old !== undefined) return old;
@@ -44,12 +46,14 @@ export function createEncoder(models: ModelOptions = {}, think?: boolean): Encod
   };
   return (request, without = { fields: new Set(), thoughts: new Set() }) => {
     const prefix = known(prefixes, request.prefix, () => encodePrefix(request.prefix));
-    const { tools, pieces } = known(byTools, request.tools, () => ({
-      tools: toolsFor(request.tools),
+    const facts = factsOf(request.model, models, think);
+    const specs = facts.defers && !without.fields.has("defer_loading") ? request.tools : offer(request.tools, request.messages);
+    const { tools, pieces } = known(byTools, specs, () => ({
+      tools: toolsFor(specs),
       pieces: { all: new WeakMap(), small: new WeakMap(), none: new WeakMap(), blind: new WeakMap() },
     }));
     const toPiece = (message: Message, mode: ImageMode): Piece => known(pieces[mode], message, () => pieceOf(message, tools, mode));
-    return assemble(request, factsOf(request.model, models, think), prefix, tools, links, toPiece, without);
+    return assemble(request, facts, prefix, tools, links, toPiece, without);
   };
 }
 
@@ -142,18 +146,24 @@ function itemsOf(messages: readonly Message[], toPiece: (message: Message) => Pi
   const items: Item[] = [];
   const seen = new Set<CallId>();
   const due = new Set<CallId>();
+  let beside: Block[] = [];
   const add = (role: Item["role"], blocks: readonly Block[]): void => {
     if (blocks.length > 0) items.push({ role, blocks, digest: digest(role, JSON.stringify(blocks)), thoughts: [] });
   };
   const answerDue = (): void => {
     add("user", [...due].map(missingResult));
     due.clear();
+    add("user", beside);
+    beside = [];
   };
   add("user", context);
   for (const message of messages) {
     if (message.role === "system" || (message.role === "assistant" && message.stop === "refusal")) continue;
     if (message.role === "tool") {
-      if (due.delete(message.callId)) items.push(toPiece(message));
+      if (!due.delete(message.callId)) continue;
+      const piece = toPiece(message);
+      items.push(piece);
+      beside.push(...piece.beside);
       continue;
     }
     answerDue();

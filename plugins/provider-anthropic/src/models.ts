@@ -6,8 +6,8 @@ import { AS_OF, TABLE, UNKNOWN } from "./table.ts";
 /**
  * `window` and `maxOutput` in tokens. `thinking`: "adaptive" is asked for; "between" only between tools, "off" not at all, of a
  * model that thinks by itself; "none" is neither asked for nor sent back; "open" is an id of unknown kind, for which nothing is
- * asked and whatever came is sent back. `efforts` in rising order; empty when effort cannot be set. `known`: the sizes are those of
- * the model, not a careful guess.
+ * asked and whatever came is sent back. `efforts` in rising order; empty when effort cannot be set. `defers`: takes tools by name
+ * only. `known`: the sizes are those of the model, not a careful guess.
  */
 export type ModelFacts = {
   readonly window: number;
@@ -15,6 +15,7 @@ export type ModelFacts = {
   readonly images: boolean;
   readonly thinking: "adaptive" | "between" | "off" | "none" | "open";
   readonly efforts: readonly Effort[];
+  readonly defers: boolean;
   readonly prices: Prices | undefined;
   readonly known: boolean;
 };
@@ -37,16 +38,23 @@ export function factsOf(model: string, own: ModelOptions = {}, think?: boolean):
     images: set.images ?? true,
     prices: set.prices ?? (tiers ? { at: AS_OF, tiers } : undefined),
     known: row !== undefined,
+    defers: versionOf(id) >= 400,
     ...thoughtOf(id, set.reasoning, think),
   };
 }
 
+/** 405 for 4.5; NaN for an id that says nothing of it. */
+function versionOf(id: string): number {
+  const [, , major, minor = "0"] = VERSION.exec(id) ?? [];
+  return Number(major) * 100 + Number(minor);
+}
+
 /** By generation. Models before 4.6 refuse adaptive thinking, so that nothing can make them be asked for it. */
 function thoughtOf(id: string, reasoning: boolean | undefined, think: boolean | undefined): Pick<ModelFacts, "thinking" | "efforts"> {
-  const [, family, major, minor = "0"] = VERSION.exec(id) ?? [];
-  const version = major === undefined ? undefined : Number(major) * 100 + Number(minor);
+  const family = VERSION.exec(id)?.[1];
+  const version = versionOf(id);
   if (reasoning === false || OLD_VERSION.test(id)) return { thinking: "none", efforts: [] };
-  if (version === undefined) return { thinking: reasoning ? "adaptive" : "open", efforts: BASIC };
+  if (Number.isNaN(version)) return { thinking: reasoning ? "adaptive" : "open", efforts: BASIC };
   const silence = think === false && !reasoning ? silenceOf(family!, version) : undefined;
   if (version >= 407) return silence ?? { thinking: "adaptive", efforts: ALL };
   if (version === 406) return { thinking: (reasoning ?? think) ? "adaptive" : "none", efforts: [...BASIC, "max"] };

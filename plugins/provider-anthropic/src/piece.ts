@@ -9,6 +9,8 @@ import { type Block, digest, type ImageBlock, isThinking, type TextBlock, type T
 export type Piece = {
   readonly role: "user" | "assistant";
   readonly blocks: readonly Block[];
+  /** What of a result may not be in it: it follows the last result of the reply. */
+  readonly beside: readonly Block[];
   /** Of the blocks without thinking. */
   readonly digest: string;
   readonly thoughts: readonly Thought[];
@@ -28,7 +30,7 @@ export function pieceOf(message: Message, tools: Tools, mode: ImageMode): Piece 
     case "attachment":
       return piece("user", contentBlocks(message.content, mode, reminder));
     case "tool":
-      return piece("user", [resultBlock(message, mode)]);
+      return resultPiece(message, tools, mode);
     case "assistant":
       return assistantPiece(message, tools);
     case "system":
@@ -44,10 +46,11 @@ export const missingResult = (callId: CallId): ToolResultBlock => ({
   is_error: true,
 });
 
-function piece(role: Piece["role"], blocks: readonly Block[], thoughts: readonly Thought[] = [], calls: readonly CallId[] = []): Piece {
+type More = Partial<Pick<Piece, "beside" | "thoughts" | "calls">>;
+function piece(role: Piece["role"], blocks: readonly Block[], { beside = [], thoughts = [], calls = [] }: More = {}): Piece {
   const plain = blocks.filter((block) => !isThinking(block));
-  const sides = blocks.flatMap((b) => (b.type === "image" ? [b] : b.type === "tool_result" ? imagesIn(b) : [])).map(sideOf);
-  return { role, blocks, digest: digest(role, JSON.stringify(plain)), thoughts, calls, sides };
+  const sides = [...blocks, ...beside].flatMap((b) => (b.type === "image" ? [b] : b.type === "tool_result" ? imagesIn(b) : [])).map(sideOf);
+  return { role, blocks, beside, digest: digest(role, JSON.stringify(plain)), thoughts, calls, sides };
 }
 const imagesIn = (result: ToolResultBlock): readonly ImageBlock[] => (result.content ?? []).filter((b) => b.type === "image");
 
@@ -65,6 +68,15 @@ const WHY: { readonly [O in ToolOutcome]: string } = {
   timeout: "The call took too long and was stopped.",
   aborted: "The call was stopped by the user.",
 };
+function resultPiece(message: ToolMessage, tools: Tools, mode: ImageMode): Piece {
+  const result = resultBlock(message, mode);
+  const names = message.outcome === "ok" ? [...new Set(message.loads)].filter((name) => tools.isDeferred(name)) : [];
+  if (names.length === 0) return piece("user", [result]);
+  const content = names.map((name) => ({ type: "tool_reference" as const, tool_name: tools.nameFor(name) }));
+  const said = contentBlocks(message.content, mode, (text) => reminder(`Also the result of ${message.tool}: ${text}`));
+  return piece("user", [{ ...result, content }], { beside: said });
+}
+
 function resultBlock(message: ToolMessage, mode: ImageMode): ToolResultBlock {
   const { outcome, callId } = message;
   const blocks = contentBlocks(message.content, mode, (text) => text);
@@ -89,12 +101,7 @@ function assistantPiece(message: AssistantMessage, tools: Tools): Piece {
   // An assistant message may not end in thinking. What is cut here was never sent, so nothing that came later is bound to it.
   while (blocks.length > 0 && isThinking(blocks.at(-1)!)) blocks.pop();
   const calls = message.content.flatMap((part) => (part.type === "tool-call" ? [part.callId] : []));
-  return piece(
-    "assistant",
-    blocks,
-    blocks.flatMap((block) => thoughts.get(block) ?? []),
-    calls,
-  );
+  return piece("assistant", blocks, { thoughts: blocks.flatMap((block) => thoughts.get(block) ?? []), calls });
 }
 
 /** Other servers make ids that this one refuses. */

@@ -1,7 +1,7 @@
 /** What a request can do without once its server has refused it: optional fields, and thinking that is bound to something else. */
 
 /** An optional part of the body. */
-export const FIELDS = ["effort", "display", "thinking", "cache_control"] as const;
+export const FIELDS = ["effort", "display", "thinking", "cache_control", "defer_loading"] as const;
 export type Field = (typeof FIELDS)[number];
 /** `thoughts` by their ids. */
 export type Without = { readonly fields: ReadonlySet<Field>; readonly thoughts: ReadonlySet<string> };
@@ -11,10 +11,12 @@ const PATHS: { readonly [F in Field]: RegExp } = {
   display: /^thinking\.(?:\w+\.)?display$/,
   thinking: /^thinking\b/,
   cache_control: /(?:^|\.)cache_control\b/,
+  defer_loading: /\bdefer_loading$/,
 };
 
 /** The field that a refusal names as one that may not be there; undefined when it is about something else. */
 export function refusedField(said: string): Field | undefined {
+  if (/Input tag 'tool_reference' found using 'type'/.test(said)) return "defer_loading";
   const path = /([\w.-]+): Extra inputs are not permitted/.exec(said)?.[1];
   return path === undefined ? undefined : FIELDS.find((field) => PATHS[field].test(path));
 }

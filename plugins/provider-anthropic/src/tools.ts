@@ -6,7 +6,9 @@ import { digest, type WireTool } from "./wire.ts";
 
 export type Tools = {
   readonly wire: readonly WireTool[];
+  /** Of those that are not deferred: thinking is bound to no others. */
   readonly digest: string;
+  isDeferred(tool: string): boolean;
   /** A tool that is no longer offered keeps a legal name, so that its calls can stay in the history. */
   nameFor(tool: string): string;
   inputFor(call: ToolCallPart): JsonObject;
@@ -34,16 +36,25 @@ export function toolsFor(specs: readonly ToolSpec[]): Tools {
     taken.set(legalName(name, attempt), name);
   }
   const schemas = new Map<string, LegalSchema>();
+  const deferred = new Set(specs.every((s) => s.deferred) ? [] : specs.flatMap((s) => (s.deferred ? [s.name] : []))); // never all of them
   const wire = specs.flatMap((spec): WireTool[] => {
     if (schemas.has(spec.name)) return [];
     const legal = legalSchema(spec.schema);
     schemas.set(spec.name, legal);
     const description = isBlank(spec.description) ? {} : { description: clean(spec.description) };
-    return [{ name: names.get(spec.name)!, ...description, input_schema: legal.schema }];
+    return [
+      {
+        name: names.get(spec.name)!,
+        ...description,
+        input_schema: legal.schema,
+        ...(deferred.has(spec.name) ? { defer_loading: true } : {}),
+      },
+    ];
   });
   return {
     wire,
-    digest: digest(JSON.stringify(wire)),
+    digest: digest(JSON.stringify(wire.filter((tool) => !tool.defer_loading))),
+    isDeferred: (tool) => deferred.has(tool),
     nameFor: (tool) => names.get(tool) ?? legalName(tool),
     inputFor(call) {
       const input = cleanJson(call.input);

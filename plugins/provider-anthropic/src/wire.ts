@@ -15,10 +15,12 @@ export type ToolUseBlock = Marked & {
   readonly name: string;
   readonly input: JsonObject;
 };
+export type ToolReference = { readonly type: "tool_reference"; readonly tool_name: string };
 export type ToolResultBlock = Marked & {
   readonly type: "tool_result";
   readonly tool_use_id: string;
-  readonly content?: readonly (TextBlock | ImageBlock)[];
+  /** References stand alone: with anything beside them they would be refused. */
+  readonly content?: readonly (TextBlock | ImageBlock)[] | readonly ToolReference[];
   readonly is_error?: true;
 };
 export type ThinkingBlock =
@@ -26,7 +28,12 @@ export type ThinkingBlock =
   | { readonly type: "redacted_thinking"; readonly data: string };
 export type Block = TextBlock | ImageBlock | ToolUseBlock | ToolResultBlock | ThinkingBlock;
 export type WireMessage = { readonly role: "user" | "assistant"; readonly content: readonly Block[] };
-export type WireTool = { readonly name: string; readonly description?: string; readonly input_schema: JsonObject };
+export type WireTool = {
+  readonly name: string;
+  readonly description?: string;
+  readonly input_schema: JsonObject;
+  readonly defer_loading?: true;
+};
 
 export type Body = {
   readonly model: string;

@@ -1,8 +1,8 @@
 /** The provider against a strict server of the API: streaming, thinking, caching. */
 import { type AnthropicServer, type MarkedScript, type Script, type ServerOptions, startAnthropicServer } from "@heddle/anthropic-server";
-import type { ModelChunk, ToolMessage } from "@heddle/kernel/plugin";
+import type { Message, ModelChunk, ToolMessage } from "@heddle/kernel/plugin";
 import { afterEach, describe, expect, test } from "vitest";
-import { MODEL, READ, request, user } from "./support/messages.ts";
+import { MODEL, READ, request, result, user } from "./support/messages.ts";
 import { chunksOf, context, failureOf, messageOf, providerWith, Talk } from "./support/talk.ts";
 
 let server: AnthropicServer;
@@ -368,5 +368,56 @@ describe("a source of keys", () => {
     server = await startAnthropicServer({ faults: [{ status: 400, message: "bad key key-one", at: 0 }] });
     const { apiKey } = source("key-one");
     expect((await failureOf(providerWith({ apiKey, baseURL: server.url }), ask)).message).toContain("bad key ***");
+  });
+});
+
+describe("deferred tools", () => {
+  const late = { name: "late", description: "Comes late.", schema: { type: "object" }, deferred: true } as const;
+
+  test("that are loaded change no byte of what was sent before, and cost what they hold once", async () => {
+    const script = [
+      { thinking: "I need one.", calls: [{ name: "read", input: { path: "/a" } }] },
+      { thinking: "Now it is there.", calls: [{ name: "late", input: {} }] },
+      { thinking: "Enough.", text: "Finished." },
+    ];
+    const { provider } = await start({ script });
+    const history: Message[] = [user("go")];
+    for (let n = 0; ; n++) {
+      const reply = messageOf(await chunksOf(provider, request([...history], { ...more, tools: [READ, late] })), MODEL);
+      history.push(reply);
+      const calls = reply.content.filter((p) => p.type === "tool-call");
+      if (calls.length === 0) break;
+      for (const { callId } of calls) history.push({ ...result(callId, "Found late."), ...(n === 0 ? { loads: ["late"] } : {}) });
+    }
+    expect(server.refusals()).toEqual([]);
+    expect(server.requests.flatMap((r) => r.warnings ?? [])).toEqual([]);
+    const [first, second, third] = server.requests.map((r) => r.body as { tools: unknown; system: unknown; messages: unknown[] });
+    expect(JSON.stringify(second!.tools)).toBe(JSON.stringify(first!.tools));
+    const unmarked = (it: unknown) => JSON.stringify(it).replaceAll(',"cache_control":{"type":"ephemeral"}', "");
+    expect(unmarked(third).includes(unmarked(second!.messages).slice(0, -2))).toBe(true);
+    const usages = server.requests.map((r) => r.usage!);
+    for (const [n, usage] of usages.slice(1).entries()) {
+      const before = usages[n]!;
+      expect(usage.cache_read_input_tokens).toBe(before.cache_read_input_tokens + before.cache_creation_input_tokens);
+    }
+  });
+
+  test("are offered when they are loaded from then on, where the server knows nothing of them", async () => {
+    let refused = 0;
+    await start({});
+    const picky = providerWith({
+      apiKey: "key-of-the-tests",
+      baseURL: server.url,
+      fetch: async (input: string, init: RequestInit) => {
+        if (!String(init.body).includes("defer_loading")) return fetch(input, init);
+        refused++;
+        const error = { type: "invalid_request_error", message: "tools.1.custom.defer_loading: Extra inputs are not permitted" };
+        return new Response(JSON.stringify({ type: "error", error }), { status: 400, headers: { "content-type": "application/json" } });
+      },
+    });
+    await chunksOf(picky, request([user("one")], { ...more, tools: [READ, late] }));
+    await chunksOf(picky, request([user("two")], { ...more, tools: [READ, late] }));
+    expect(refused).toBe(1);
+    expect(server.requests.map((r) => (r.body as { tools: { name: string }[] }).tools.map((t) => t.name))).toEqual([["read"], ["read"]]);
   });
 });

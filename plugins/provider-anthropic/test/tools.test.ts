@@ -1,9 +1,12 @@
 /** Names and schemas of tools: legal on the way out, their own again on the way back. */
+
+import { validate } from "@heddle/anthropic-server";
 import type { Json } from "@heddle/kernel/plugin";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { createEncoder, encode } from "../src/encode.ts";
 import { toolsFor } from "../src/tools.ts";
-import { call } from "./support/messages.ts";
+import { assistant, call, HEADERS, MODEL, READ, request, result, user } from "./support/messages.ts";
 
 const spec = (name: string, schema: Json = { type: "object" }) => ({ name, description: name, schema });
 const schemaOf = (schema: Json) => toolsFor([spec("t", schema)]).wire[0]!.input_schema;
@@ -81,5 +84,69 @@ describe("schemas", () => {
     expect(tools.read("u", { input: [1] })).toEqual({ tool: "u", input: { input: [1] } });
     expect(tools.inputFor(call("c", "t", [1]))).toEqual({ input: [1] });
     expect(tools.inputFor(call("c", "u", { input: [1] }))).toEqual({ input: [1] });
+  });
+});
+
+describe("deferred tools", () => {
+  const late = (name: string) => ({ ...spec(name), deferred: true as const });
+  const tools = [READ, late("mcp:a/b"), late("other")];
+  const loading = (loads: readonly string[], outcome: "ok" | "error" = "ok") => [
+    user("go"),
+    assistant([call("c1"), call("c2")]),
+    { ...result("c1", "Found them.", outcome), tool: "ToolSearch", loads },
+    result("c2", "the file"),
+  ];
+  const namesIn = (body: ReturnType<typeof encode>) => body.tools?.map((t) => `${t.name}${t.defer_loading ? " deferred" : ""}`);
+  const legal = toolsFor(tools).nameFor("mcp:a/b");
+
+  test("are sent by name only, and a result that loads some refers to those that are there", () => {
+    const before = encode(request([user("go")], { tools }));
+    const after = encode(request(loading(["other", "gone", "read", "mcp:a/b", "other"]), { tools }));
+    expect([before, after].map((body) => validate(body, HEADERS))).toEqual([undefined, undefined]);
+    expect(namesIn(before)).toEqual(["read", `${legal} deferred`, "other deferred"]);
+    expect(JSON.stringify(after.tools)).toBe(JSON.stringify(before.tools));
+    const [answers] = after.messages.slice(-1);
+    expect(answers!.content).toEqual([
+      {
+        type: "tool_result",
+        tool_use_id: "c1",
+        content: [
+          { type: "tool_reference", tool_name: "other" },
+          { type: "tool_reference", tool_name: legal },
+        ],
+      },
+      { type: "tool_result", tool_use_id: "c2", content: [{ type: "text", text: "the file" }] },
+      {
+        type: "text",
+        text: "<system-reminder>\nAlso the result of ToolSearch: Found them.\n</system-reminder>",
+        cache_control: { type: "ephemeral" },
+      },
+    ]);
+  });
+  test("a failed result, and one that loads nothing that is there, is text", () => {
+    for (const messages of [loading(["other"], "error"), loading(["gone"])]) {
+      const body = encode(request(messages, { tools }));
+      expect(validate(body, HEADERS)).toBeUndefined();
+      expect(JSON.stringify(body.messages)).not.toContain("tool_reference");
+      expect(JSON.stringify(body.messages)).toContain("Found them.");
+    }
+  });
+  test("are never all that there is", () => {
+    const body = encode(request([user("go")], { tools: [late("a"), late("b")] }));
+    expect(namesIn(body)).toEqual(["a", "b"]);
+    expect(validate(body, HEADERS)).toBeUndefined();
+  });
+  test.each(["claude-3-5-haiku-20241022", "glm-9"])("come when they are loaded, behind the others, on %s", (model) => {
+    const encoder = createEncoder();
+    const bodyOf = (messages: Parameters<typeof request>[0]) => encoder(request(messages, { tools, model })).body;
+    const bodies = [bodyOf([user("go")]), bodyOf(loading(["other"])), bodyOf([...loading(["other"]), assistant("ok"), user("more")])];
+    expect(bodies.map(namesIn)).toEqual([["read"], ["read", "other"], ["read", "other"]]);
+    expect(JSON.stringify(bodies[2]!.tools)).toBe(JSON.stringify(bodies[1]!.tools));
+    expect(JSON.stringify(bodies)).not.toMatch(/tool_reference|defer_loading/);
+    expect(JSON.stringify(bodies[1]!.messages)).toContain("Found them.");
+  });
+  test("a model of generation 4 takes them as deferred", () => {
+    for (const model of [MODEL, "claude-sonnet-4-20250514", "claude-haiku-4-5"])
+      expect(namesIn(encode(request([user("go")], { tools, model })))).toEqual(["read", `${legal} deferred`, "other deferred"]);
   });
 });

@@ -4,6 +4,7 @@ import { chatBody } from "./chat-body.ts";
 import { type Asker, conversation, type Piece, pieceOf } from "./history.ts";
 import { DROPPED_AT_ONCE, type ImageMode, MAX_IMAGES, type Shown } from "./images.ts";
 import { factsOf } from "./models.ts";
+import { createOffer } from "./offer.ts";
 import type { Server } from "./options.ts";
 import type { Parts, Without } from "./parts.ts";
 import { responsesBody } from "./responses-body.ts";
@@ -17,9 +18,11 @@ export type Encoder = (request: ModelRequest, without?: Without) => Encoded;
 export function createEncoder(server: Server): Encoder {
   const prefixes = new WeakMap<Prefix, EncodedPrefix>();
   const toolSets = new WeakMap<readonly ToolSpec[], { readonly tools: Tools; readonly pieces: Map<string, WeakMap<Message, Piece>> }>();
+  const offer = createOffer();
   return (request, without: Without = new Set()) => {
     const prefix = recall(prefixes, request.prefix, () => encodePrefix(request.prefix));
-    const { tools, pieces } = recall(toolSets, request.tools, () => ({ tools: toolsFor(request.tools), pieces: new Map() }));
+    const specs = offer(request.tools, request.messages);
+    const { tools, pieces } = recall(toolSets, specs, () => ({ tools: toolsFor(specs), pieces: new Map() }));
     const asker: Asker = { provider: server.kind.name, model: request.model };
     const toPiece = (message: Message, mode: ImageMode): Piece => {
       const known = recall(pieces, `${mode} ${request.model}`, () => new WeakMap());

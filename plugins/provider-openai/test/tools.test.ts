@@ -3,8 +3,10 @@
 import type { Json } from "@heddle/kernel/plugin";
 import { validate } from "@heddle/openai-server";
 import { describe, expect, test } from "vitest";
+import { createEncoder } from "../src/encode.ts";
 import { toolsFor } from "../src/tools.ts";
-import { call } from "./support/messages.ts";
+import { assistant, call, READ, request, result, user } from "./support/messages.ts";
+import { serverWith } from "./support/talk.ts";
 
 const spec = (name: string, schema: Json = { type: "object", properties: {} }) => ({ name, description: "d", schema });
 const only = (schema: Json) => {
@@ -87,5 +89,27 @@ describe("arguments", () => {
     ['{"a":', { input: { raw: '{"a":' }, malformed: expect.any(String) }],
   ])("%j", (args, expected) => {
     expect(tools.read("t", args)).toEqual({ tool: "t", ...expected });
+  });
+});
+
+describe("deferred tools", () => {
+  const late = (name: string) => ({ ...spec(name), deferred: true as const });
+  const tools = [late("a"), READ, late("b")];
+  const loaded = (callId: string, loads: readonly string[], outcome: "ok" | "error" = "ok") => [
+    assistant([call(callId)]),
+    { ...result(callId, "Found.", outcome), loads },
+  ];
+  test.each(["chat", "responses"] as const)("come behind the others once a result has loaded them: %s", (api) => {
+    const encoder = createEncoder(serverWith("openai", { api }));
+    const first = [user("go")];
+    const second = [...first, ...loaded("c1", ["b", "gone", "read"])];
+    const third = [...second, ...loaded("c2", ["a"], "error")];
+    const fourth = [...third, ...loaded("c3", ["a", "b"])];
+    const bodies = [first, second, third, fourth].map((messages) => encoder(request(messages, { model: "gpt-5", tools })).body);
+    for (const body of bodies) expect(validate(api, body)).toBeUndefined();
+    type Wire = { readonly name?: string; readonly function?: { readonly name: string } };
+    const names = bodies.map((body) => (body["tools"] as unknown as Wire[]).map((t) => t.name ?? t.function?.name));
+    expect(names).toEqual([["read"], ["read", "b"], ["read", "b"], ["read", "b", "a"]]);
+    expect(JSON.stringify(bodies)).not.toContain("deferred");
   });
 });

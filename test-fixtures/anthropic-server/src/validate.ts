@@ -14,6 +14,7 @@ import { checkModel, checkTopLevel } from "./validate-body.ts";
 import { checkCacheControl } from "./validate-cache-control.ts";
 import { checkEnd, checkMessages, checkRoleOrder } from "./validate-messages.ts";
 import { checkPairing } from "./validate-pairing.ts";
+import { checkReferences } from "./validate-references.ts";
 import { checkReturned, type DroppedThinking, type ReturnedThinking } from "./validate-returned.ts";
 import { checkSystem } from "./validate-system.ts";
 import { checkThinking } from "./validate-thinking.ts";
@@ -99,6 +100,7 @@ export function examine(source: unknown, headerSource: HeaderSource, options: Va
   checkRoleOrder(body, context);
   checkCacheControl(body);
   checkPairing(body);
+  checkReferences(body);
   checkEnd(body, context);
   const { signer, thoughtBefore } = options;
   const binding = options.binding ?? true;

@@ -124,6 +124,16 @@ const rows: Row[] = [
     body: answered({ content: [{ type: "tool_reference" }] }),
     message: `${RESULT}.content.0.tool_reference.tool_name: Field required`,
   },
+  {
+    rule: "tool_reference to no tool of the request",
+    body: answered({ content: [{ type: "tool_reference", tool_name: "gone" }] }),
+    message: "Tool reference 'gone' not found in available tools",
+  },
+  {
+    rule: "tool_reference beside text",
+    body: answered({ content: [text("x"), { type: "tool_reference", tool_name: "read" }] }),
+    message: `${RESULT}: tool_reference blocks cannot be mixed with other content`,
+  },
   ...["", [], undefined].map((content) => ({
     rule: `error without content: ${JSON.stringify(content)}`,
     body: answered({ content, is_error: true }),

@@ -46,7 +46,7 @@ const RICH = body({
     system([{ type: "tool_addition", tool: { type: "tool_reference", name: "late" } }]),
     assistant([text("y"), call("a"), call("b")]),
     user([
-      result("a", { content: [text("z"), { type: "tool_reference", tool_name: "late" }] }),
+      result("a", { content: [{ type: "tool_reference", tool_name: "late" }] }),
       result("b", { content: "no", is_error: true }),
       { type: "document", source: { type: "base64", media_type: "application/pdf", data: pdf(1) } },
     ]),

@@ -71,7 +71,7 @@ export function withRecovery(registry: Registry, means: Means, options?: Recover
         const spent = said instanceof Promise ? yield* alive(said, timers) : said;
         if (spent !== undefined) throw new ModelError(spent, { kind: "billing" });
         if (ctx.signal.aborted) return;
-        const broke = memory.watch.see(request);
+        const broke = memory.watch.see(request, it.encode && ((request) => it.encode!(request)));
         if (broke) of.broke(ctx.session.id, broke);
         const turn = memory.turn(ctx.turn.id, () => {
           const budget = new Budget(settings, ctx.session.headless, () => timers.random());

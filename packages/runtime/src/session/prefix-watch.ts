@@ -1,5 +1,5 @@
 /** Tells when a request no longer begins as the one before it did, which is paid for, and by what. */
-import { CHARS_PER_TOKEN, type Message, type ModelRequest } from "@heddle/kernel";
+import { CHARS_PER_TOKEN, type Json, type Message, type ModelRequest } from "@heddle/kernel";
 
 /** `tokens`: about as many as were sent before and are now paid for anew. */
 export type PrefixBreak = { readonly cause: string; readonly tokens: number };
@@ -10,8 +10,11 @@ const contentOf = (m: Message): unknown => (m.role === "system" ? m.text : m.con
 export class PrefixWatch {
   #before: ModelRequest | undefined;
 
-  /** Compares by identity first: of a session that only grows, nothing is looked at twice. */
-  see(request: ModelRequest): PrefixBreak | undefined {
+  /**
+   * Compares by identity first: of a session that only grows, nothing is looked at twice. `encode` is that of the provider, which alone
+   * knows whether a tool that was loaded changes the tools it sends.
+   */
+  see(request: ModelRequest, encode?: (request: ModelRequest) => Json): PrefixBreak | undefined {
     const before = this.#before;
     this.#before = request;
     if (!before) return undefined;
@@ -19,6 +22,9 @@ export class PrefixWatch {
     if (request.model !== before.model) return broken(`the model changed from ${before.model} to ${request.model}`, whole());
     if (request.tools !== before.tools && sizeOf(request.tools) !== sizeOf(before.tools))
       return broken(toolsCause(before, request), whole());
+    const loaded = loadsIn(request).filter((name) => !loadsIn(before).includes(name));
+    if (loaded.length > 0 && encode && toolsIn(encode(before)) !== toolsIn(encode(request)))
+      return broken(`the tools changed: loaded ${loaded.join(", ")}`, whole());
     if (request.prefix !== before.prefix && JSON.stringify(request.prefix) !== JSON.stringify(before.prefix))
       return broken("the system prompt or the project's context was built anew", whole());
     const at = before.messages.findIndex((m, i) => m !== request.messages[i] && !same(m, request.messages[i]));
@@ -32,6 +38,13 @@ export class PrefixWatch {
     return broken(`${cause} at message ${at + 1} of ${before.messages.length}`, messagesSize(lost));
   }
 }
+
+/** Deferred tools that results have loaded. */
+const loadsIn = ({ tools, messages }: ModelRequest): readonly string[] => {
+  if (!tools.some((t) => t.deferred)) return [];
+  return [...new Set(messages.flatMap((m) => (m.role === "tool" ? (m.loads ?? []) : [])))];
+};
+const toolsIn = (body: Json): string => JSON.stringify((body as { readonly tools?: Json } | null)?.tools);
 
 const broken = (cause: string, chars: number): PrefixBreak => ({ cause, tokens: Math.ceil(chars / CHARS_PER_TOKEN) });
 const messagesSize = (messages: readonly Message[]): number => messages.reduce((n, m) => n + sizeOf(contentOf(m)), 0);
