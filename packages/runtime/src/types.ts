@@ -17,9 +17,11 @@ import type {
   Usage,
 } from "@heddle/kernel";
 import type { Storage } from "@heddle/sessions";
+import type { Checkpoints, Disk } from "./checkpoints/types.ts";
 import type { RecoveryOptions } from "./recovery/settings.ts";
 import type { Cost } from "./session/cost.ts";
 
+export type { Checkpoint, Checkpoints, Disk, FileChange, Planned } from "./checkpoints/types.ts";
 export type { RecoveryOptions };
 
 /** Clock, ids, disk, processes, images and network. `@heddle/runtime/node` has the one for Node. */
@@ -34,6 +36,8 @@ export type Host = {
   readonly watchdog?: Watchdog;
   /** Without them those of the platform, and waits without jitter. */
   readonly timers?: Timers;
+  /** Without it nothing can be undone. */
+  readonly disk?: Disk;
   /** Without it images reach a provider as they were given. */
   readonly images?: Images;
   /** Without it no tool reaches a server. */
@@ -196,6 +200,8 @@ export type Session = {
   subscribe(listener: (event: RuntimeEvent) => void | Promise<void>): () => void;
   /** What would be sent for this input; runs input and context, calls no model, records nothing. */
   dry(input: Input | string): Promise<{ readonly request: Json | null; readonly events: readonly RuntimeEvent[] }>;
+  /** What turns did to files; null where nothing is kept. */
+  readonly checkpoints: Checkpoints | null;
   /** Resolves when no turn runs and no input waits. */
   idle(): Promise<void>;
   setModel(model: string): void;

@@ -1,6 +1,7 @@
 /** The host of Node: the machine's clock, disk, processes, images and network. */
 import { timersOf } from "../recovery/timers.ts";
 import type { Host } from "../types.ts";
+import { nodeDisk } from "./disk.ts";
 import { nodeFiles } from "./files.ts";
 import { idMaker } from "./ids.ts";
 import { nodeImages } from "./images.ts";
@@ -23,6 +24,7 @@ export function nodeHost(o: NodeHostOptions = {}): Host {
     timers: timersOf(() => Math.random()),
     images: nodeImages(),
     network: nodeNetwork(o.network),
+    disk: nodeDisk(),
     ...(o.watchdog === null ? {} : { watchdog: nodeWatchdog(o.watchdog) }),
   };
 }

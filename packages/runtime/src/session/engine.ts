@@ -18,6 +18,7 @@ import {
   type Watch,
 } from "@heddle/kernel";
 import { folderOf, interruptedText, isKept, type LogLine, mend, type SessionLog } from "@heddle/sessions";
+import { CheckpointService } from "../checkpoints/service.ts";
 import { beginningOf, type ForkLogs } from "../forks/beginning.ts";
 import { type ForkParent, ForkSet } from "../forks/fork-set.ts";
 import { stricter } from "../forks/mode.ts";
@@ -25,7 +26,7 @@ import { poolOf } from "../forks/pool.ts";
 import { textOfError } from "../plugins/problem.ts";
 import { type Keeping, withBudget } from "../tools/output.ts";
 import { Pool } from "../tools/pool.ts";
-import { type Host, type Session, SessionError, type TurnResult } from "../types.ts";
+import { type Checkpoints, type Host, type Session, SessionError, type TurnResult } from "../types.ts";
 import { Asks, nobody } from "./asks.ts";
 import { FailureBreaker } from "./breaker.ts";
 import type { Catalog } from "./catalog.ts";
@@ -94,6 +95,7 @@ export class Engine implements Session {
   readonly #state: SessionState;
   readonly #states = new PluginStates();
   readonly #processes: SessionProcesses;
+  readonly #checkpoints: CheckpointService | undefined;
   readonly #pool: Pool;
   readonly #notices: string[];
   readonly #onIdle: (() => void)[] = [];
@@ -140,7 +142,8 @@ export class Engine implements Session {
       this.#state.take(event);
     }
     const keeping = (): Keeping => ({ fs: deps.host.fs, folder: this.#folder });
-    this.#pool = new Pool(deps, deps.parent ? undefined : (entry) => withBudget(entry, keeping));
+    this.#checkpoints = deps.parent ? undefined : this.#checkpointsOf(deps.host);
+    this.#pool = new Pool(deps, deps.parent ? undefined : (entry) => withBudget(this.#checkpoints?.around(entry) ?? entry, keeping));
     this.#inputs = new Inputs((line) => this.#write(line), deps.host.now);
     this.#fanout = new Fanout((error) => {
       const message = `a subscriber of the session threw: ${textOfError(error)}; its events go on`;
@@ -173,6 +176,9 @@ export class Engine implements Session {
   }
   get messages(): readonly Message[] {
     return this.#state.messages;
+  }
+  get checkpoints(): Checkpoints | null {
+    return this.#checkpoints ?? null;
   }
   get model(): string {
     return this.#state.model;
@@ -307,6 +313,7 @@ export class Engine implements Session {
         return this.#view;
       };
       const env = { ...base, pack };
+      this.#checkpoints?.begin(turn.id);
       this.#tellFaults();
       if (effort && effort !== this.#toldEffort) this.#emit({ type: "session.changed", change: { effort } }); // a resume must find it in the log
       const events = runTurn(env, {
@@ -330,6 +337,7 @@ export class Engine implements Session {
       for (const result of mend(this.#state.messages).closing) this.#emit({ type: "message.added", message: result });
       this.#emit({ type: "turn.ended", outcome: { kind: "failed", fault }, steps: turn.step });
     }
+    await this.#checkpoints?.end();
     return turn.tally.result(turn.id, now() - started);
   }
   /** What the catalog and the pool have found since the last time. */
@@ -433,6 +441,16 @@ export class Engine implements Session {
   #session(): TurnEnv["session"] {
     const list: TurnEnv["session"]["list"] = (point) => this.#pool.for(this.#session()).catalog.list(point);
     return this.#state.view(this.#start, list, () => this.permissionMode);
+  }
+  /** What sub-agents do to files is of the turn of their session. */
+  #checkpointsOf(host: Host): CheckpointService | undefined {
+    const folder = this.#folder;
+    if (!host.disk || folder === null) return undefined;
+    return new CheckpointService({
+      ...{ host, disk: host.disk, folder },
+      roots: [this.#start.cwd, ...this.#start.directories],
+      say: (text) => this.#say("checkpoints", text),
+    });
   }
 
   /** An event of the runtime itself, in the running turn or between turns. */
