@@ -218,6 +218,10 @@ it("what git ignores is covered where a tool writes it, and never taken for new 
   put(".gitignore", "*.secret\n");
   put("a.secret", "theirs");
   put("b.secret", "theirs");
+  const { look } = host.disk!;
+  const longAgo = async (paths: readonly string[]) =>
+    (await look(paths)).map((it, n) => (it && paths[n] === at("a.secret") ? { ...it, born: it.born - 60_000 } : it));
+  host = { ...host, disk: { ...host.disk!, look: longAgo } };
   acts = {
     put: () => put("b.secret", "agent"),
     command: () => put(".gitignore", ""),

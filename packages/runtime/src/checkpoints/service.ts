@@ -47,10 +47,14 @@ export class CheckpointService implements Checkpoints {
     return this.#undo.plan(turn);
   }
   async undo(turn: string): Promise<readonly Planned[]> {
-    if (this.#turn?.began) throw new SessionError("nothing can be undone while tools of a turn change files; abort it or wait for its end");
+    if (this.began) throw new SessionError("nothing can be undone while tools of a turn change files; abort it or wait for its end");
     return this.#undo.undo(turn);
   }
 
+  /** The turn has made a call that may change files. */
+  get began(): boolean {
+    return this.#turn?.began ?? false;
+  }
   begin(turn: string): void {
     this.#turn = new TurnFiles(turn, this.#snapshot);
   }

@@ -103,6 +103,8 @@ export class Engine implements Session {
   /** What the last request held of the history. */
   #view: readonly Message[] | undefined;
   #running: Running | undefined;
+  /** From the end of a turn on, until what it did to files is known: what a person does then is no longer of the turn. */
+  #held: RuntimeEvent[] | undefined;
   #ended: Promise<unknown> = Promise.resolve();
   #disposed: Promise<void> | undefined;
   #unsaid: string | undefined;
@@ -338,6 +340,8 @@ export class Engine implements Session {
       this.#emit({ type: "turn.ended", outcome: { kind: "failed", fault }, steps: turn.step });
     }
     await this.#checkpoints?.end();
+    for (const event of this.#held?.splice(0) ?? []) this.#fanout.push(event);
+    this.#held = undefined;
     return turn.tally.result(turn.id, now() - started);
   }
   /** What the catalog and the pool have found since the last time. */
@@ -481,7 +485,8 @@ export class Engine implements Session {
       void this.forks.stopAll("the conversation was cleared");
     }
     if (event.type === "turn.phase" && event.from === "context" && event.to === "sampling") this.#inputs.arrived();
-    this.#fanout.push(event);
+    if (event.type === "turn.ended" && this.#checkpoints?.began) this.#held = [];
+    (this.#held ?? this.#fanout).push(event);
     this.#deps.parent?.saw(event);
     this.#sayLost();
   }
