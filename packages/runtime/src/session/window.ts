@@ -12,7 +12,7 @@ export function windowOf(
   prefix: Prefix | undefined,
   messages: readonly Message[],
 ): ReturnType<SessionPort["window"]> {
-  const parts: { label: string; size: number }[] = [{ label: "tools", size: sizeOf(catalog.tools) }];
+  const parts: { label: string; size: number }[] = [{ label: "tools", size: sizeOf(catalog.tools.filter((t) => !t.deferred)) }];
   if (prefix) {
     parts.push({ label: "system prompt", size: sizeOf(prefix.system) });
     parts.push({ label: "context", size: sizeOf(prefix.context) });
