@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { defineTool, type Effect, z } from "@heddle/kernel";
+import { defineTool, type Effect, FORKS, z } from "@heddle/kernel";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createRuntime, type Session } from "../src/index.ts";
 import { nodeHost } from "../src/node/index.ts";
@@ -237,6 +237,31 @@ it("a file that a command moves comes back, and what it was moved to goes", asyn
   const { session, ids } = await turns([call("Command", "move")]);
   expect(await standing(session, ids[0]!, "undo")).toEqual(["a.txt: undone", "b.txt: undone"]);
   expect([text("a.txt"), text("b.txt")]).toEqual(["a", undefined]);
+});
+
+it("what a sub-agent does is of the turn of its session", async () => {
+  put("a.txt", "a");
+  acts = { edit: () => put("a.txt", "b"), command: () => put("c.txt", "c") };
+  const agent = defineTool({
+    ...{ name: "Agent", description: "", overlap: "shared" as const, input: z.object({}), effects: () => [] },
+    run: async (_, ctx) => {
+      const { end } = ctx.capability(FORKS).start({ title: "t", prompt: "go", from: { kind: "new", system: "s" } });
+      return (await end).text;
+    },
+  });
+  const { candidate } = scripted([
+    calls("Agent", {}, "c1"),
+    call("Put", "edit", "a.txt"),
+    call("Command", "command"),
+    says("changed"),
+    says("ok"),
+  ]);
+  const plugins = [candidate, allowAll, tools, pluginOf("agent", { tools: [agent] }, { manifest: { capabilities: ["forks"] } })];
+  const stateDir = path.join(path.dirname(w), "state");
+  const session = await (await createRuntime({ host, cwd: w, stateDir, plugins, provider: "fake", model: "m" })).open();
+  const { turn, text: said } = await session.submit("go");
+  expect([said, await all(session)]).toEqual(["ok", [["changed a.txt by Put", "made c.txt by Command"]]]);
+  expect(await standing(session, turn, "undo")).toEqual(["a.txt: undone", "c.txt: undone"]);
 });
 
 it("nothing is undone while a turn changes files", async () => {
