@@ -19,9 +19,10 @@ const USUAL: Script = { status: ok(""), log: ok("abc1234 First\n") };
 
 const fakeGit =
   (script: Script): NonNullable<TestHostOptions["run"]> =>
-  ({ args }) => {
+  ({ args, signal }) => {
     const answer = script[args!.find((a) => a in script) as keyof Script]!;
-    return answer === "hang" ? new Promise(() => {}) : answer;
+    if (answer !== "hang") return answer;
+    return new Promise((resolve) => signal?.addEventListener("abort", () => resolve({ exitCode: null, ended: "abort" })));
   };
 async function git(run: NonNullable<TestHostOptions["run"]>, files: TestFiles = REPOSITORY, cwd = "/w", options: unknown = {}) {
   const host = testHost({ files, run });

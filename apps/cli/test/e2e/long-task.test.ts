@@ -69,7 +69,11 @@ describe("a task of twenty steps", () => {
         w.server.refusals().map((r) => r.refusal),
         where,
       ).toEqual([]);
-      expect(w.server.warnings(), where).toEqual([]);
+      // the thinking of a reply that was still coming in is nowhere; its calls are
+      expect(
+        w.server.warnings().filter((warning) => !warning.includes("came with thinking, which is missing")),
+        where,
+      ).toEqual([]);
       outcomes.push(killed.code === 0 ? "done" : before === 0 ? "before" : "during");
       if (again.stderr.includes("there is no session")) return expect([before, again.code], where).toEqual([0, 1]);
       expect(again.code, where).toBe(0);

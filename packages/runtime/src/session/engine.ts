@@ -1,7 +1,6 @@
 /** A session: takes inputs one turn at a time, drives the kernel's loop, writes the log before anyone sees an event. */
 import {
   type Answer,
-  CHARS_PER_TOKEN,
   type Effort,
   type EventBody,
   type ForkOptions,
@@ -11,8 +10,6 @@ import {
   type Registry,
   type RuntimeEvent,
   runTurn,
-  type SessionPort,
-  type SystemMessage,
   type TurnEnv,
   type Usage,
   type Watch,
@@ -33,18 +30,17 @@ import type { Catalog } from "./catalog.ts";
 import { type Cost, RUNTIME } from "./cost.ts";
 import type { DebugLog } from "./debug-log.ts";
 import { dryRun } from "./dry.ts";
+import { environmentOf } from "./environment.ts";
 import { Fanout, type Listener } from "./fanout.ts";
 import { Inputs, inputOf, type Waiting } from "./inputs.ts";
-import { pack } from "./pack.ts";
 import { PluginStates } from "./plugin-states.ts";
 import type { PrefixBreak } from "./prefix-watch.ts";
-import { readInput } from "./read-input.ts";
+import { note, warning } from "./said.ts";
 import { SessionProcesses } from "./session-processes.ts";
 import { type Person, Spending } from "./spending.ts";
 import type { SessionStart } from "./start.ts";
 import { SessionState } from "./state.ts";
 import { Tally } from "./tally.ts";
-import { windowOf } from "./window.ts";
 
 export type SessionDeps = {
   readonly host: Host;
@@ -378,42 +374,15 @@ export class Engine implements Session {
   }
 
   #env(turn?: Running): TurnEnv {
-    const { host, watch, debug } = this.#deps;
-    const state = this.#state;
-    const session = this.#session();
-    const { registry, catalog } = this.#pool.for(session);
-    const target = (model = state.model) => catalog.target(this.#start.provider, turn?.fallback ?? model);
-    const port: SessionPort = {
-      folder: this.#folder,
-      tell: (text, how) => this.#tell(text, how),
-      window: () => windowOf(catalog, target(), state.prefix, state.messages),
+    const surroundings = {
+      ...{ deps: this.#deps, provider: this.#start.provider, session: this.#session(), folder: this.#folder },
+      ...{ pool: this.#pool, state: this.#state, states: this.#states, breaker: this.#breaker, sizes: this.#sizes },
+      ...{ asks: this.#asks, forks: this.forks, processes: this.#processes },
       cost: () => this.cost,
+      tell: (text: string, how?: { isMeta?: boolean }) => this.#tell(text, how),
+      record: (event: RuntimeEvent) => this.#record(event),
     };
-    return {
-      registry,
-      breaker: this.#breaker,
-      now: host.now,
-      id: (kind) => host.id(kind),
-      asker: (ask, signal) => this.#asks.ask(ask, signal),
-      record: (event) => this.#record(event),
-      log: (plugin, text) => debug.write(plugin, text),
-      session,
-      capabilities: new Map<string, unknown>([
-        ["fs", host.fs],
-        ["process", this.#processes],
-        ["session", port],
-        ["forks", this.forks],
-        ...(host.images ? [["images", host.images] as const] : []),
-        ...(host.network ? [["network", host.network] as const] : []),
-      ]),
-      stateOf: (plugin) => this.#states.of(plugin),
-      sizes: this.#sizes,
-      target,
-      read: readInput,
-      pack: (env, log, overflowed) => pack(env, log, catalog.window(target()) * CHARS_PER_TOKEN, overflowed),
-      tools: catalog.tools,
-      ...(watch ? { watch } : {}),
-    };
+    return environmentOf(surroundings, () => turn?.fallback);
   }
   /** For the running turn, or a turn of its own. Of a fork that has ended, it goes to its session. */
   #tell(text: string, { isMeta }: { isMeta?: boolean } = {}): void {
@@ -505,35 +474,10 @@ export class Engine implements Session {
     this.#notices.push(text);
     this.#say("log-failed", text);
   }
-  /** For the model alone, without a turn. */
   #note(text: string): void {
-    const { host } = this.#deps;
-    const parentId = this.messages.at(-1)?.id ?? null;
-    const content = [{ type: "text" as const, text }];
-    const message: Message = {
-      role: "user",
-      id: host.id("user"),
-      parentId,
-      at: host.now(),
-      origin: { by: "kernel" },
-      content,
-      isMeta: true,
-    };
-    this.#emit({ type: "message.added", message });
+    this.#emit({ type: "message.added", message: note({ host: this.#deps.host, after: this.messages.at(-1) }, text) });
   }
-  /** A warning for the person and the log. */
   #say(subtype: string, text: string): void {
-    const { host } = this.#deps;
-    const message: SystemMessage = {
-      role: "system",
-      id: host.id("system"),
-      parentId: this.#state.messages.at(-1)?.id ?? null,
-      at: host.now(),
-      origin: { by: "kernel" },
-      subtype,
-      level: "warning",
-      text,
-    };
-    this.#emit({ type: "message.added", message });
+    this.#emit({ type: "message.added", message: warning({ host: this.#deps.host, after: this.messages.at(-1) }, subtype, text) });
   }
 }
