@@ -1,5 +1,16 @@
 /** The gate of permission rules and modes. */
-import { type Call, type CallContext, callsOf, definePlugin, FS, type Gate, service, type Verdict, z } from "@heddle/kernel/plugin";
+import {
+  type Call,
+  type CallContext,
+  callsOf,
+  definePlugin,
+  FS,
+  type Gate,
+  SESSION,
+  service,
+  type Verdict,
+  z,
+} from "@heddle/kernel/plugin";
 import { decide, MODES, type Mode } from "./decide.ts";
 import type { Place } from "./paths.ts";
 import { readRules } from "./rules.ts";
@@ -69,7 +80,10 @@ export default definePlugin({
         const mode = MODES.find((m): m is Mode => m === permissionMode);
         if (!mode) once(`mode ${permissionMode}`, `The permission mode "${permissionMode}" is not known here; "default" is used.`);
         const { allowedTools = [] } = ctx.turn.controls;
-        const turn = readRules({ allow: allowedTools.map((rule) => ({ rule, source: "this command" })), ask: [], deny: [] }, home);
+        const { folder } = ctx.capability(SESSION);
+        const own = folder === null ? [] : [{ rule: `Read(/${folder}/outputs/**)`, source: "this session" }]; // what results were too long for
+        const allow = [...allowedTools.map((rule) => ({ rule, source: "this command" })), ...own];
+        const turn = readRules({ allow, ask: [], deny: [] }, home);
         for (const report of turn.reports) once(`reported ${report}`, report);
         const all = { ...rules, allow: [...rules.allow, ...turn.rules.allow] };
         const shell = shellOf(ctx);

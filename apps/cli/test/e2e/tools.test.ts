@@ -1,5 +1,6 @@
 /** Tools of others in the built program: many that are loaded only when they are wanted, and one that says too much. */
 import { readFileSync } from "node:fs";
+import type { Script, ScriptRequest } from "@heddle/anthropic-server";
 import { describe, expect, it } from "vitest";
 import { type World, world } from "./run.ts";
 
@@ -68,5 +69,28 @@ describe("a tool that says too much", () => {
     const [, path = ""] = /The whole output is in (\S+?)\. Read it from offset/.exec(result) ?? [];
     const lines = readFileSync(path, "utf8").split("\n");
     expect([lines.length, lines[0], lines.at(-1)]).toEqual([20_000, "line 1", "line 20000"]);
+  });
+
+  it("can be read on in that file without anybody being asked, and nothing beside it can", async () => {
+    const of = /The whole output is in (\S+?)\. Read it from offset/;
+    const read = (request: ScriptRequest, at: (path: string) => string) => ({
+      file_path: at(of.exec(request.results[0]!.text)![1]!),
+      offset: 9000,
+      limit: 1,
+    });
+    const script: Script = (request, n) => {
+      if (n === 0) return { calls: [{ name: "Flood", input: {} }] };
+      if (n === 2) return { text: request.results.map((r) => r.text).join(" / ") };
+      return {
+        calls: [
+          { name: "Read", input: read(request, (path) => path) },
+          { name: "Read", input: read(request, (path) => path.replace(/\/outputs\/.*/, ".jsonl")) },
+        ],
+      };
+    };
+    const w = await world({ script });
+    add(w);
+    const ran = await w.run(["-p", "go"]);
+    expect(ran.stdout).toMatch(/line 9000.* \/ Denied: nobody can be asked/s);
   });
 });
