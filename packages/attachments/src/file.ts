@@ -1,12 +1,22 @@
 /** The attachment kind `file`: what the person mentions with `@` comes with the prompt. */
 import { join, resolve } from "node:path";
-import { type Attachment, type CallContext, defineAttachment, type FileSystem, FS, type Service, service, z } from "@heddle/kernel/plugin";
+import {
+  type Attachment,
+  type CallContext,
+  type Content,
+  defineAttachment,
+  type FileSystem,
+  FS,
+  type Service,
+  service,
+  z,
+} from "@heddle/kernel/plugin";
 import { denier } from "./deny.ts";
+import { imageData, imageOf, imagesOf, MAX_IMAGE_FILE, renderImage, seemsImage } from "./image.ts";
 import { locate, within } from "./locate.ts";
 import { type Mention, mentionsOf, type Range } from "./mentions.ts";
+import { MAX_BYTES, MAX_IMAGES, referenceData, type Why, whyNot } from "./reference.ts";
 
-/** Bytes of one file, and of all files of one prompt, that are put into the conversation. */
-export const MAX_BYTES = 256 * 1024;
 export const MAX_LINES = 2_000;
 export const MAX_NAMES = 200;
 
@@ -26,20 +36,19 @@ const schema = z.discriminatedUnion("kind", [
     text: z.array(z.string()),
   }),
   z.object({ kind: z.literal("directory"), path: z.string(), names: z.array(z.string()), total: z.int() }),
-  z.object({
-    kind: z.literal("reference"),
-    path: z.string(),
-    why: z.enum(["binary", "huge", "enough", "outside", "denied", "unreadable"]),
-    bytes: z.int().optional(),
-  }),
+  imageData,
+  referenceData,
 ]);
 export type FileData = z.output<typeof schema>;
+
+/** Making images smaller takes up to seconds each. */
+const DEADLINE_MS = 60_000;
 
 /** `deny`: gitignore patterns of Read deny rules. `home`: absolute; without it `@~/…` is no mention. */
 export type FileOptions = { readonly deny: readonly string[]; readonly home?: string | undefined };
 
 export function fileAttachment(options: FileOptions): Attachment {
-  return defineAttachment({ name: "file", schema, when: "turn", collect: (ctx) => collect(ctx, options), render });
+  return defineAttachment({ name: "file", schema, when: "turn", deadlineMs: DEADLINE_MS, collect: (ctx) => collect(ctx, options), render });
 }
 
 /** What the tools for files know of a session's files; a mentioned file counts as read. */
@@ -61,21 +70,21 @@ async function collect(ctx: CallContext, { deny, home }: FileOptions): Promise<F
   const workspace = await Promise.all([cwd, ...directories].map(real));
   const denied = denier(deny, { cwds: [...new Set([cwd, workspace[0]!])], home });
   const found = once(await Promise.all(mentions.map((m) => find(fs, m, cwd, home))));
-  const all = await Promise.all(
-    found.map(async (it): Promise<Read> => {
-      const { path } = it;
-      if (denied(path, it.isFolder) || denied(it.real, it.isFolder)) return reference(path, "denied");
-      if (!workspace.some((root) => within(root, it.real))) return reference(path, "outside");
-      return read(fs, it, ctx).catch(() => reference(path, "unreadable"));
-    }),
-  );
-  const kept = bounded(all);
+  const left = { chars: MAX_BYTES, images: MAX_IMAGES };
+  const kept: Read[] = [];
+  // One after the other: a picture that is decoded takes a lot of memory.
+  for (const it of found) {
+    const { path } = it;
+    if (denied(path, it.isFolder) || denied(it.real, it.isFolder)) kept.push(reference(path, "denied"));
+    else if (!workspace.some((root) => within(root, it.real))) kept.push(reference(path, "outside"));
+    else kept.push(bounded(await read(fs, it, ctx, left.images > 0).catch(() => reference(path, "unreadable")), left));
+  }
   const files = filesOf(ctx);
   if (files) for (const { saw } of kept) saw?.(files);
   return kept.map(({ data }) => data);
 }
 
-const reference = (path: string, why: keyof typeof WHY, bytes?: number): Read => ({
+const reference = (path: string, why: Why, bytes?: number): Read => ({
   data: { kind: "reference", path, why, ...(bytes === undefined ? {} : { bytes }) },
 });
 
@@ -114,16 +123,25 @@ function once(found: readonly (Found | undefined)[]): Found[] {
   return [...byKey.values()];
 }
 
-async function read(fs: FileSystem, { path, real, isFolder, range }: Found, ctx: CallContext): Promise<Read> {
+/** `mayShow`: whether a further image may come with the prompt. */
+async function read(fs: FileSystem, { path, real, isFolder, range }: Found, ctx: CallContext, mayShow: boolean): Promise<Read> {
   if (isFolder) {
     const names = (await fs.readdir(path)).map((e) => (e.kind === "directory" ? `${e.name}/` : e.name));
     return { data: { kind: "directory", path, names: names.slice(0, MAX_NAMES), total: names.length } };
   }
   const size = (await fs.stat(path))?.size ?? 0;
-  if (size > MAX_BYTES) return reference(path, "huge", size);
+  const named = seemsImage(path);
+  if (named && size > MAX_IMAGE_FILE) return reference(path, "huge-image", size);
+  if (named && size > MAX_BYTES && !mayShow) return reference(path, "images", size);
+  if (!named && size > MAX_BYTES) return reference(path, "huge", size);
   const bytes = await fs.readFile(path);
   const text = decode(bytes);
-  if (text === undefined) return reference(path, "binary", bytes.length);
+  if (text === undefined) {
+    const images = imagesOf(ctx);
+    if (!named && !images?.size(bytes)) return reference(path, "binary", bytes.length);
+    return mayShow ? { data: await imageOf(images, path, bytes) } : reference(path, "images", bytes.length);
+  }
+  if (bytes.length > MAX_BYTES) return reference(path, "huge", bytes.length);
   const lines = text.split(/\r?\n/);
   if (lines.at(-1) === "") lines.pop();
   const from = range?.from ?? 1;
@@ -144,31 +162,21 @@ function decode(bytes: Uint8Array): string | undefined {
 }
 
 /** Many files are as long as one long file. */
-function bounded(all: readonly Read[]): Read[] {
-  let left = MAX_BYTES;
-  return all.map((it) => {
-    const { data } = it;
-    if (data.kind !== "text") return it;
-    const size = data.text.reduce((n, line) => n + line.length + 1, 0);
-    if (size > left) return reference(data.path, "enough", data.bytes);
-    left -= size;
-    return it;
-  });
+function bounded(it: Read, left: { chars: number; images: number }): Read {
+  const { data } = it;
+  if (data.kind === "image") left.images--;
+  if (data.kind !== "text") return it;
+  const size = data.text.reduce((n, line) => n + line.length + 1, 0);
+  if (size > left.chars) return reference(data.path, "enough", data.bytes);
+  left.chars -= size;
+  return it;
 }
 
-const WHY = {
-  binary: "not attached: it is no text",
-  huge: `not attached: it is larger than ${MAX_BYTES / 1024} KB; read the part you need`,
-  enough: "not attached: the files before it are long enough; read it if you need it",
-  outside: "not attached: it is outside the workspace; read it if you need it",
-  denied: "not attached: denied by a rule",
-  unreadable: "not attached: it cannot be read",
-} as const;
-
-function render(it: FileData): string {
+function render(it: FileData): string | Content {
+  if (it.kind === "image") return renderImage(it);
   if (it.kind === "reference") {
     const size = it.bytes === undefined ? "" : `, ${it.bytes} bytes`;
-    return `The user mentions ${it.path}${size} (${WHY[it.why]}).`;
+    return `The user mentions ${it.path}${size} (not attached: ${whyNot(it)}).`;
   }
   if (it.kind === "directory") {
     const rest = it.total - it.names.length;

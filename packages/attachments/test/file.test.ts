@@ -1,4 +1,4 @@
-import type { AttachmentMessage } from "@heddle/kernel";
+import type { AttachmentMessage, Images } from "@heddle/kernel";
 import {
   type Inputs,
   ownPlugin,
@@ -13,12 +13,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import packageJson from "../package.json" with { type: "json" };
 import plugin, { type FileData } from "../src/index.ts";
+import { notAttached } from "../src/reference.ts";
 
-type More = RunOptions & Pick<TestHostOptions, "at" | "fails"> & { readonly deny?: readonly string[]; readonly home?: string };
+type More = RunOptions &
+  Pick<TestHostOptions, "at" | "fails"> & { readonly deny?: readonly string[]; readonly home?: string; readonly images?: Images };
 
-async function attach(input: Inputs, files: TestFiles, { deny, home, at, fails, plugins = [], ...more }: More = {}) {
+async function attach(input: Inputs, files: TestFiles, { deny, home, at, fails, images, plugins = [], ...more }: More = {}) {
   const options = { ...(deny ? { deny } : {}), ...(home ? { home } : {}) };
-  const host = testHost({ files, ...(at === undefined ? {} : { at }), ...(fails ? { fails } : {}) });
+  const host = { ...testHost({ files, ...(at === undefined ? {} : { at }), ...(fails ? { fails } : {}) }), ...(images ? { images } : {}) };
   const own = ownPlugin(plugin, packageJson, options);
   const { outcome, messages } = await runTurnWith({ plugins: [...plugins, own], replies: ["ok"], input, host, cwd: "/w", ...more });
   expect(outcome).toEqual({ kind: "completed" });
@@ -207,6 +209,74 @@ describe("a mentioned folder", () => {
     const [it] = await attach("@d", files);
     expect(it!.data).toMatchObject({ total: 250 });
     expect(it!.text).toMatch(/\n1199\n\(cut: 50 more of 250 names\)$/);
+  });
+});
+
+describe("a mentioned image", () => {
+  /** Bytes that begin with 1 are an image of so many pixels as they are long, of which 4 fit. */
+  const images: Images = {
+    size: (bytes) => (bytes[0] === 1 ? { mimeType: "image/png", width: bytes.length, height: 1 } : undefined),
+    async fit(bytes) {
+      if (bytes[0] !== 1) return { why: "it is broken" };
+      const [was, fits] = [bytes.length, bytes.slice(0, 4)];
+      return { mimeType: "image/png", bytes: fits, width: fits.length, height: 1, was: { width: was, height: 1, bytes: was } };
+    },
+  };
+  const image = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => (i === 0 ? 1 : 0));
+  const shown = async (input: string, files: TestFiles, more: More = {}): Promise<unknown[]> => {
+    const host = { ...testHost({ files }), images };
+    const { messages } = await runTurnWith({ plugins: [ownPlugin(plugin, packageJson)], replies: ["ok"], input, host, cwd: "/w", ...more });
+    return messages.flatMap((m) => (m.role === "attachment" ? [m.content] : []));
+  };
+
+  it("is shown behind a line with its path and size, whatever its name", async () => {
+    expect(await shown("@a.png @b", { "/w/a.png": image(3), "/w/b": image(9) })).toEqual([
+      [
+        { type: "text", text: "The user mentions /w/a.png, an image of 3x1 pixels:" },
+        { type: "image", mimeType: "image/png", data: "AQAA" },
+      ],
+      [
+        { type: "text", text: "The user mentions /w/b, an image of 9x1 pixels, scaled to 4x1:" },
+        { type: "image", mimeType: "image/png", data: "AQAAAA==" },
+      ],
+    ]);
+  });
+
+  it("may be larger than a text", async () => {
+    expect(await paths("@a.png @b.TXT", { "/w/a.png": image(300_000), "/w/b.TXT": image(300_000) }, { images })).toEqual([
+      "/w/a.png",
+      "/w/b.TXT (huge)",
+    ]);
+  });
+
+  it("is named with the reason when it cannot be shown, and the person gets the same", async () => {
+    const files = { "/w/a.png": Uint8Array.of(0, 7), "/w/t.png": "text" };
+    const told = async (more: More): Promise<unknown[]> => (await attach("@a.png @t.png", files, more)).map((a) => a.text);
+    expect([await told({ images }), await told({})]).toEqual(
+      ["it is broken", "there is nothing here that looks at images"].map((why) => [
+        `The user mentions /w/a.png, 2 bytes (not attached: image left out: ${why}).`,
+        "The user mentions /w/t.png:\n     1\ttext",
+      ]),
+    );
+    const message = (data: object) => ({ role: "attachment", kind: "file", data }) as unknown as AttachmentMessage;
+    expect([
+      notAttached(message({ kind: "reference", path: "/w/a", why: "unfit", detail: "it is broken" })),
+      notAttached(message({ kind: "reference", path: "/w/a", why: "outside" })),
+      notAttached(message({ kind: "directory", path: "/w/a", names: [], total: 0 })),
+    ]).toEqual(["/w/a is not attached: image left out: it is broken", "/w/a is not attached: it is outside the workspace", undefined]);
+  });
+
+  it("comes with at most nine others", async () => {
+    const files = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`/w/${i}.png`, image(2)]));
+    const made = await attach(
+      Object.keys(files)
+        .map((f) => `@${f}`)
+        .join(" "),
+      files,
+      { images },
+    );
+    expect(made.map((a) => a.data.kind)).toEqual([...Array(10).fill("image"), "reference", "reference"]);
+    expect(made.at(-1)!.text).toBe("The user mentions /w/11.png, 2 bytes (not attached: only 10 images come with one prompt).");
   });
 });
 

@@ -143,7 +143,7 @@ const soon = (): Promise<void> => new Promise((resolve) => nextRound(resolve));
 
 /** Leaves the disk of a real host alone. */
 function withOwnStorage(host: Host): Host {
-  const { fs, processes, watchdog, timers, network } = host;
+  const { fs, processes, images, watchdog, timers, network } = host;
   const { storage } = memoryHost();
   return {
     now: () => host.now(),
@@ -151,6 +151,7 @@ function withOwnStorage(host: Host): Host {
     fs,
     processes,
     storage,
+    ...(images ? { images } : {}),
     ...(watchdog ? { watchdog } : {}),
     ...(timers ? { timers } : {}),
     ...(network ? { network } : {}),

@@ -1,5 +1,6 @@
 /** One prompt, one answer: text, one JSON object, or a line of JSON for each message. */
 import { randomUUID } from "node:crypto";
+import { notAttached } from "@heddle/attachments/reference";
 import type { Decision, Message, RuntimeEvent } from "@heddle/kernel/protocol";
 import { RETRIES, standingOf } from "@heddle/structured-output/standing";
 import { type Engine, openEngine } from "../engine.ts";
@@ -133,6 +134,8 @@ export class Printer {
     if (within?.event.type === "message.added" && within.callId !== undefined) this.#message(within.event.message, within.callId);
     if (event.type === "message.added") {
       this.#message(event.message);
+      const without = notAttached(event.message);
+      if (without !== undefined) say(this.#io, without);
       if (this.#engine.structured) this.#judge(event.message);
     }
     if (event.type === "model.retry" && this.#format === "text") say(this.#io, retryText(event));

@@ -1,5 +1,6 @@
 /** A session in a terminal: what is typed goes in, events come out as running text. */
 import { existsSync } from "node:fs";
+import { notAttached } from "@heddle/attachments/reference";
 import { type Answer, type Ask, type Message, type RuntimeEvent, type TurnOutcome, textOf } from "@heddle/kernel/protocol";
 import type { Session } from "@heddle/runtime";
 import { type Engine, openEngine } from "../engine.ts";
@@ -256,6 +257,8 @@ class Talk {
       this.#screen.end();
       this.#openCalls = message.content.filter((p) => p.type === "tool-call" && p.malformed === undefined).length;
     }
+    const without = notAttached(message);
+    if (without !== undefined) this.#screen.print(visible(without), "dim");
     if (message.role === "system") this.#screen.print(message.text, message.level === "info" ? "plain" : "error");
   }
   #notices(): void {

@@ -1,4 +1,6 @@
 /** Images that are given to the program, as the server gets them: one that it refused would end every later turn. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { startOpenAIServer } from "@heddle/openai-server";
 import { describe, expect, it } from "vitest";
 import { png } from "./png.ts";
@@ -48,6 +50,29 @@ describe("images", () => {
     const unread = expect.stringMatching(/^\[image \d+ \(image\/\S+, \d KB\) left out: it (is no readable|cannot be decoded) .*\]$/);
     const first = ["image/png 1568x1254", "image/png 40x30", ...many.map(() => "image/png 1568x19"), ...broken.map(() => unread)];
     expect([ran, shown(w)]).toEqual([{ code: 0, results: ["Seen.", "Still here."] }, [first, first]]);
+  });
+
+  it("that a prompt mentions come with it, and the person is told which files do not", async () => {
+    const w = await world({ script: [{ text: "Seen." }] });
+    for (const [name, bytes] of [
+      ["ok.png", png(40, 30)],
+      ["wide.png", png(5000, 40)],
+      ["bad.png", Buffer.from("\x89PNG\0")],
+      ["data.bin", Buffer.alloc(9)],
+    ] as const)
+      writeFileSync(join(w.cwd, name), bytes);
+    const ran = await w.run(["-p", "look at @ok.png, @wide.png, @bad.png and @data.bin"]);
+    expect({ ...ran, ms: 0 }).toEqual({
+      ms: 0,
+      code: 0,
+      stdout: "Seen.\n",
+      stderr: [
+        `heddle: ${w.cwd}/bad.png is not attached: image left out: it is no readable PNG, JPEG, GIF, WebP, AVIF or TIFF image\n`,
+        `heddle: ${w.cwd}/data.bin is not attached: it is no text\n`,
+      ].join(""),
+    });
+    expect(shown(w)).toEqual([["image/png 40x30", "image/png 1568x13"]]);
+    expect(JSON.stringify(w.server.mainRequests()[0]!.body)).toContain("wide.png, an image of 5000x40 pixels, scaled to 1568x13:");
   });
 
   it("reach servers of another kind just so", async () => {
