@@ -6,17 +6,26 @@ import { UsageError } from "./exit.ts";
 
 /** `given`: JSON, or a file of it relative to `cwd`. Throws a {@link UsageError} that says what is wrong. */
 export function schemaOf(given: string, cwd: string): Schema {
-  const inline = given.trimStart().startsWith("{");
+  const inline = /^\s*[{[]/.test(given);
   const flag = inline ? "--json-schema" : `--json-schema ${given}`;
   const refuse = (why: string): UsageError => new UsageError(`${flag}: ${why}`);
-  let schema: unknown;
+  let text = given;
   try {
-    schema = JSON.parse((inline ? given : readFileSync(resolve(cwd, given), "utf8")).replace(/^\ufeff/, ""));
+    if (!inline) text = readFileSync(resolve(cwd, given), "utf8");
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw refuse(code === "ENOENT" ? "there is no such file, and it is no JSON object either" : message);
+    if (code === "EISDIR") throw refuse("it is a folder: name the file of the schema");
+    if (code !== "ENOENT") throw refuse(message);
+    if (!isJson(given)) throw refuse("there is no such file, and it is no JSON object either");
   }
-  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) throw refuse("a JSON Schema is a JSON object");
+  let schema: unknown;
+  try {
+    schema = JSON.parse(text.replace(/^\ufeff/, ""));
+  } catch (error) {
+    throw refuse(`it is not JSON: ${(error as Error).message}`);
+  }
+  if (typeof schema !== "object" || schema === null || Array.isArray(schema))
+    throw refuse(`a JSON Schema is a JSON object such as {"type":"object"} here, and this is ${kindOf(schema)}`);
   try {
     checkOf(schema as Schema);
   } catch (error) {
@@ -24,3 +33,14 @@ export function schemaOf(given: string, cwd: string): Schema {
   }
   return schema as Schema;
 }
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+const kindOf = (it: unknown): string =>
+  Array.isArray(it) ? "an array" : it === null || typeof it === "boolean" ? `"${it}"` : `a ${typeof it}`;

@@ -36,7 +36,11 @@ export const SESSION_OPTIONS = {
     describe: "Go on with a session, by its id or a beginning of it; without one, list them",
     group: "Session:",
   },
-  "json-schema": { type: "string", describe: "JSON Schema, or a file of one, that the answer of -p has to satisfy", group: "Session:" },
+  "json-schema": {
+    type: "string",
+    describe: "JSON Schema (draft 2020-12), or a file of one, that the answer of -p has to satisfy",
+    group: "Session:",
+  },
   "max-budget-usd": { type: "number", describe: "Call no model once the session has cost so much", group: "Session:" },
   "ask-budget-usd": {
     type: "number",

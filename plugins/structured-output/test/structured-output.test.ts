@@ -88,9 +88,20 @@ describe("a schema", () => {
     [{ $ref: "https://example.com/other.json" }, /can't resolve reference https:/],
     [{ pattern: "(" }, /Invalid regular expression/],
     [{ required: "a" }, /^\/required must be array/],
+    [{ $ref: "#" }, /^# leads back to itself without an end/],
+    [
+      { properties: { a: { $ref: "#/$defs/b" } }, $defs: { b: { anyOf: [{ type: "string" }, { $ref: "#/$defs/b" }] } } },
+      /^#\/\$defs\/b leads/,
+    ],
+    [{ $defs: { a: { $anchor: "me", not: { $ref: "#me" } } } }, /^#\/\$defs\/a leads/],
   ])("that is none is refused with what is wrong: %j", async (of, message) => {
     expect(() => checkOf(of)).toThrow(message);
     await expect(run([], of)).rejects.toThrow("@heddle/structured-output");
+  });
+  it("may go on for as long as the value does", () => {
+    const tree = { type: "object", properties: { next: { $ref: "#" }, all: { items: { $ref: "#" } } }, required: ["n"], const: undefined };
+    expect(checkOf(tree as never)({ n: 1, next: { n: 2, all: [{ n: 3 }, {}] } })).toEqual(["/next/all/1 must have required property 'n'"]);
+    expect(checkOf({ enum: [{ $ref: "#" }] })({ $ref: "#" })).toEqual([]);
   });
   it("with many mistakes in an answer tells of ten", () => {
     const wrong = checkOf({ items: { type: "string" } })(Array.from({ length: 12 }, () => 1));

@@ -125,6 +125,7 @@ function cutShort({ outcome, messages }: TurnResult): string | undefined {
 /** What went wrong, in words; undefined when nothing did. An empty answer is a failure: a script must never take it for one. */
 export function failureOf(turn: Answered): string | undefined {
   const { outcome, structured } = turn;
+  if (structured?.value !== undefined) return undefined; // whatever became of the words after it
   const missing = unfit(turn);
   if (missing !== undefined) return missing;
   switch (outcome.kind) {
@@ -210,7 +211,7 @@ export function wireResult(turn: Answered, session: Pick<Session, "id" | "cost">
     duration_ms: Math.round(turn.ms),
     duration_api_ms: Math.round(turn.apiMs),
     num_turns: turn.messages.filter((m) => m.role === "assistant").length,
-    ...(kind === "refused" ? { result: failure ?? "" } : failure === undefined ? { result: answerOf(turn) } : {}),
+    ...(failure === undefined ? { result: answerOf(turn) } : kind === "refused" ? { result: failure } : {}),
     ...(failure !== undefined && kind !== "refused" ? { ...(kept.trim() === "" ? {} : { result: kept }), errors: [failure] } : {}),
     ...(failure === undefined && turn.structured?.value !== undefined ? { structured_output: turn.structured.value } : {}),
     stop_reason: last ? wireStop(last.stop) : null,

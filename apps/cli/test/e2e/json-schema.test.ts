@@ -1,4 +1,5 @@
 /** `heddle -p --json-schema` through the built program, against both kinds of servers. */
+import type { ServerOptions } from "@heddle/anthropic-server";
 import { startOpenAIServer } from "@heddle/openai-server";
 import { describe, expect, it } from "vitest";
 import { lines, world } from "./run.ts";
@@ -47,6 +48,21 @@ describe("--json-schema", () => {
     expect({ ...text, ms: 0 }).toEqual({ code: 1, stdout: "", stderr: `heddle: ${error}\n`, ms: 0 });
   });
 
+  it.each<[string, readonly string[], ServerOptions, string]>([
+    ["the last call that was allowed", ["--max-turns", "1"], {}, ""],
+    ["the end of the budget", ["--max-budget-usd", "0.0001"], {}, "The budget of "],
+    ["an error of the server", [], { faults: [{ name: "400-other", at: 1 }] }, "will not accept"],
+    ["an empty reply", [], { script: [call({ n: 3 }), { text: "" }, { text: "" }] }, "without any output"],
+  ])("keeps an answer that was taken before %s", async (_, more, options, told) => {
+    for (const format of ["text", "json"]) {
+      const w = await world({ script: [call({ n: 3 })], ...options });
+      const ran = await w.run([...flags, ...more, "--output-format", format]);
+      expect([ran.code, ran.stderr]).toEqual([0, told === "" ? "" : expect.stringContaining(told)]);
+      if (format === "text") expect(ran.stdout).toBe('{"n":3}\n');
+      else expect(JSON.parse(ran.stdout)).toMatchObject({ subtype: "success", is_error: false, structured_output: { n: 3 } });
+    }
+  });
+
   it("holds for each message of stream-json", async () => {
     const w = await world({ script: [call({ n: 1 }), { text: "Done." }, call({ n: 2 }), { text: "Done." }] });
     const user = (content: string): string => `${JSON.stringify({ type: "user", message: { role: "user", content } })}\n`;
@@ -91,6 +107,11 @@ describe("--json-schema", () => {
     ['{ "type": "strnig" }', "--json-schema: /type must be equal to one of the allowed values"],
     ['{ "type" }', "--json-schema: "],
     ['{ "$ref": "#/nope" }', "--json-schema: can't resolve reference #/nope"],
+    ['{ "$ref": "#" }', "--json-schema: # leads back to itself without an end"],
+    [" [] ", '--json-schema: a JSON Schema is a JSON object such as {"type":"object"} here, and this is an array'],
+    ["true", '--json-schema true: a JSON Schema is a JSON object such as {"type":"object"} here, and this is "true"'],
+    ["5", '--json-schema 5: a JSON Schema is a JSON object such as {"type":"object"} here, and this is a number'],
+    [".", "--json-schema .: it is a folder: name the file of the schema"],
     ["nowhere.json", "--json-schema nowhere.json: there is no such file, and it is no JSON object either"],
   ])("refuses what is no schema: %s", async (given, message) => {
     const w = await world();
