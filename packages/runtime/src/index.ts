@@ -6,5 +6,5 @@ export { type Started, type StartOptions, startPlugins } from "./plugins/start.t
 export { createRuntime } from "./runtime.ts";
 export { meaningOf } from "./session/aliases.ts";
 export { FailureBreaker } from "./session/breaker.ts";
-export type { Cost } from "./session/cost.ts";
+export { type Cost, RUNTIME } from "./session/cost.ts";
 export * from "./types.ts";

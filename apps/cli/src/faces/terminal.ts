@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { notAttached } from "@heddle/attachments/reference";
 import { type Answer, type Ask, type Message, type RuntimeEvent, type TurnOutcome, textOf } from "@heddle/kernel/protocol";
-import type { Session } from "@heddle/runtime";
+import { RUNTIME, type Session } from "@heddle/runtime";
 import { type Engine, openEngine } from "../engine.ts";
 import { EXIT, type ExitCode } from "../exit.ts";
 import type { Io } from "../io.ts";
@@ -306,6 +306,12 @@ class Talk {
     this.#screen.prompt(ASKING);
   }
   #answer(ask: Ask, text: string): void {
+    const ofMoney = ask.kind === "question" && ask.from === RUNTIME;
+    if (ofMoney && text !== "" && !CLEAR.test(text)) {
+      this.#draft = [this.#draft, text].filter(Boolean).join("\n");
+      this.#screen.note("  1 or y goes on, 2 or n stops; what you typed is kept until then", "dim");
+      return this.#screen.prompt(ASKING);
+    }
     const answer = ask.kind === "permission" ? permissionAnswer(text) : questionAnswer(ask.choices, text);
     if (answer) this.#session.answer(ask.id, answer);
     else this.#screen.prompt(ASKING);
@@ -323,6 +329,9 @@ class Talk {
 }
 
 const abortText = (reason: string): string => (reason === "interrupted" ? reason : `interrupted: ${reason}`);
+
+/** What answers whether a session may cost more. */
+const CLEAR = /^([12]|y(es)?|no?|go on|stop)$/i;
 
 /** A leading blank makes text of it. */
 const isCommand = (text: string): boolean => /^[/!]/.test(text);

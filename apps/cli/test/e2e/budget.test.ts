@@ -9,7 +9,9 @@ describe("--max-budget-usd", () => {
     const w = await world({ script });
     const ran = await w.run(["-p", "what is here?", "--max-budget-usd", "0.0001"]);
     expect([ran.code, ran.stdout, w.server.mainRequests().length]).toEqual([1, "", 1]);
-    expect(ran.stderr).toMatch(/^heddle: The budget of \$0\.0001 is spent: the session has cost \$0\.00\d\d\. Raise it to go on\.\n$/);
+    expect(ran.stderr).toMatch(
+      /^heddle: The budget of \$0\.0001 is spent: the session has cost \$0\.00\d\d\. Raise it to go on: heddle -c --max-budget-usd N goes on .*\n$/,
+    );
     const again = await w.run(["-c", "-p", "go on", "--max-budget-usd", "0.0001", "--output-format", "json"]);
     expect([again.code, JSON.parse(again.stdout), w.server.mainRequests().length]).toEqual([
       1,
@@ -54,8 +56,12 @@ describe("--ask-budget-usd", () => {
       /heddle asks: The session has cost \$0\.0\d+\. Go on\?\n {2}1 go on, and ask again at \$0\.0\d+\n {2}2 stop\nA number, or words of your own\n\?/,
     );
     expect(w.server.mainRequests().length).toBe(1);
+    t.type("/cost\r");
+    await t.shows(/\? \/cost\n {2}1 or y goes on, 2 or n stops; what you typed is kept until then\n\?/);
     t.type("1\r");
     await t.shows("Written.");
+    await t.shows(/^> \/cost$/m);
+    t.type("\x15");
     await t.shows(/2 model calls/);
     t.type("again\r");
     await t.shows(/again[\s\S]*Go on\?[\s\S]*\?$/);
