@@ -86,8 +86,8 @@ describe("prefix watch", () => {
   const request = (more: Partial<ModelRequest>): ModelRequest => ({ model: "m", prefix, messages: [a], tools, sessionId: "s", ...more });
   const second = (first: Partial<ModelRequest>, then: Partial<ModelRequest>): string | undefined => {
     const watch = new PrefixWatch();
-    expect(watch.see(request(first))).toBeUndefined();
-    return watch.see(request(then))?.cause;
+    expect(watch.answered(request(first), "p")).toBeUndefined();
+    return watch.answered(request(then), "p")?.cause;
   };
   it.each<[string, Partial<ModelRequest>, Partial<ModelRequest>, string | undefined]>([
     ["growing is no break", { messages: [a, b] }, { messages: [a, b, c] }, undefined],
@@ -115,7 +115,7 @@ describe("prefix watch", () => {
     const causes = (encode: (r: ModelRequest) => Json): (string | undefined)[] => {
       const watch = new PrefixWatch();
       const grown = [[a], [a, loading], [a, loading, b]];
-      return grown.map((messages) => watch.see(request({ tools: late, messages }), encode)?.cause);
+      return grown.map((messages) => watch.answered(request({ tools: late, messages }), "p", undefined, encode)?.cause);
     };
     const whole = (r: ModelRequest): Json => ({ tools: r.tools.map((t) => t.name) });
     const offering = (r: ModelRequest): Json => ({ tools: r.messages.includes(loading) ? ["Read", "Late"] : ["Read"] });
@@ -124,7 +124,27 @@ describe("prefix watch", () => {
   });
   it("tells how much is paid for anew", () => {
     const watch = new PrefixWatch();
-    watch.see(request({ messages: [a, message("b", "x".repeat(360)), c] }));
-    expect(watch.see(request({ messages: [a, message("b", "cut"), c] }))!.tokens).toBeGreaterThan(100);
+    watch.answered(request({ messages: [a, message("b", "x".repeat(360)), c] }), "p");
+    expect(watch.answered(request({ messages: [a, message("b", "cut"), c] }), "p")!.tokens).toBeGreaterThan(100);
+  });
+  it("tells of no more than was really paid, also of a model that comes back", () => {
+    const watch = new PrefixWatch();
+    const said = (model: string, messages: readonly UserMessage[], read: number, provider = "p") =>
+      watch.answered(request({ model, messages }), provider, { input: 7, output: 1, cacheRead: read, cacheWrite: 0 });
+    expect([
+      said("m", [a], 0),
+      said("n", [a, b], 0),
+      said("m", [a, b, c], 20),
+      said("n", [a, b, c], 0),
+      said("n", [a, b, c], 0, "q"),
+      watch.answered(request({ model: "m", messages: [a, b, c] }), "p", { input: 0, output: 1, cacheRead: 9 }),
+    ]).toEqual([
+      undefined,
+      { cause: "the model changed from m to n", tokens: 7 },
+      undefined,
+      { cause: "the model changed from m to n", tokens: 7 },
+      { cause: "the model changed from p/n to q/n", tokens: 7 },
+      undefined,
+    ]);
   });
 });

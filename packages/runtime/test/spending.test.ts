@@ -1,4 +1,4 @@
-import { type Ask, defineTool, type ModelChunk, type RuntimeEvent, z } from "@heddle/kernel";
+import { type Ask, defineTool, type ModelChunk, ModelError, type RuntimeEvent, z } from "@heddle/kernel";
 import { describe, expect, it } from "vitest";
 import { explain, type OpenOptions } from "../src/index.ts";
 import type { Candidate } from "../src/types.ts";
@@ -201,6 +201,22 @@ describe("a break of the cached prefix", () => {
     await t.runtime.dispose();
     const again = await open([], { resume: "latest" }, t.host);
     expect(again.session.cost.breaks).toEqual(breaks);
+  });
+});
+
+describe("a request that nobody answered", () => {
+  it("breaks no prefix, and what was asked before still counts as the one before", async () => {
+    const refused: Reply = async function* () {
+      yield* [];
+      throw new ModelError("no such model", { kind: "not-found", status: 404 });
+    };
+    const t = await open([costs("one"), refused, costs("two")]);
+    await t.session.submit("x".repeat(3_600));
+    t.session.setModel("big");
+    await t.session.submit("y");
+    t.session.setModel("m");
+    await t.session.submit("z");
+    expect(t.session.cost.breaks).toEqual([]);
   });
 });
 

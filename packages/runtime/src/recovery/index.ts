@@ -71,14 +71,22 @@ export function withRecovery(registry: Registry, means: Means, options?: Recover
         const spent = said instanceof Promise ? yield* alive(said, timers) : said;
         if (spent !== undefined) throw new ModelError(spent, { kind: "billing" });
         if (ctx.signal.aborted) return;
-        const broke = memory.watch.see(request, it.encode && ((request) => it.encode!(request)));
-        if (broke) of.broke(ctx.session.id, broke);
         const turn = memory.turn(ctx.turn.id, () => {
           const budget = new Budget(settings, ctx.session.headless, () => timers.random());
           return new TurnMemory(budget, fallbacksOf(registry, entry, settings));
         });
         const billed = (by: Target, usage: Usage): void => of.billed(ctx, { provider: by.entry.name, model: by.model }, usage);
-        yield* new Recovery({ settings, timers, memory, turn, billed }, entry, request, ctx).stream();
+        const answered = (by: Target, usage?: Usage): void => {
+          const { name, it } = by.entry;
+          const broke = memory.watch.answered(
+            { ...request, model: by.model },
+            name,
+            usage,
+            it.encode && ((request) => it.encode!(request)),
+          );
+          if (broke) of.broke(ctx.session.id, broke);
+        };
+        yield* new Recovery({ settings, timers, memory, turn, billed, answered }, entry, request, ctx).stream();
       },
       ...(it.encode ? { encode: (request) => it.encode!(request) } : {}),
       ...(it.window ? { window: (model) => it.window!(model) } : {}),

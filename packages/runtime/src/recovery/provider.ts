@@ -17,6 +17,8 @@ export type Recovering = {
   readonly turn: TurnMemory;
   /** Told of tries that were paid for and brought no reply. */
   readonly billed: (by: Target, usage: Usage) => void;
+  /** Told of tries that the server has taken up. */
+  readonly answered: (by: Target, usage?: Usage) => void;
 };
 
 /** Tokens. */
@@ -98,6 +100,7 @@ export class Recovery {
       if (this.#ctx.signal.aborted) return false;
       return failure ? yield* this.#failed(attempt, failure.error) : yield* this.#ended(attempt, attempt.stop!);
     } finally {
+      if (attempt.usage || attempt.stop) this.#o.answered(by, attempt.usage);
       if (attempt.untold) this.#o.billed(by, attempt.untold);
     }
   }
