@@ -76,13 +76,14 @@ export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io,
     everyProvider: resume !== undefined || !as.headless || args.inputFormat === "stream-json",
   });
   const runtime = await runtimeOf(plan, args);
+  const maxBudgetUsd = args.maxBudgetUsd ?? plan.config.maxBudgetUsd;
   const askBudgetUsd = args.askBudgetUsd ?? plan.config.askBudgetUsd;
   const before = [...noticesOf(plan), ...runtime.problems.map((p) => p.message)];
   const session = await runtime.open({
     headless: as.headless,
     ...(resume === undefined ? {} : { resume }),
     ...(args.maxTurns === undefined ? {} : { maxSteps: args.maxTurns }),
-    ...(args.maxBudgetUsd === undefined ? {} : { maxBudgetUsd: args.maxBudgetUsd }),
+    ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),
     ...(askBudgetUsd === undefined ? {} : { askBudgetUsd }),
   });
   const providers = namesAt(runtime, "providers");

@@ -132,7 +132,7 @@ function optional<K extends string>(key: K, value: unknown, flag: string = key):
 }
 function aboveZero<K extends string>(key: K, argv: Argv, flag: string): { [P in K]?: number } {
   const value = argv[flag] as number | undefined;
-  if (value !== undefined && !(value > 0)) throw new UsageError(`--${flag} needs a number above 0`);
+  if (value !== undefined && !(value > 0 && Number.isFinite(value))) throw new UsageError(`--${flag} needs a number above 0`);
   return (value === undefined ? {} : { [key]: value }) as { [P in K]?: number };
 }
 function namesOf(flag: string, value: unknown): string[] {

@@ -5,7 +5,7 @@ import { NEWEST } from "@heddle/provider-anthropic/newest";
 import { type Candidate, meaningOf, type Problem } from "@heddle/runtime";
 import { nodeProcesses } from "@heddle/runtime/node";
 import { readSettingsFile } from "./config/file.ts";
-import { type Config, readConfig, type ScopedRule, withoutTools } from "./config/read.ts";
+import { type Config, readConfig, type ScopedRule, UNTRUSTED, withoutTools } from "./config/read.ts";
 import { type Credentials, compatible, credentials, helperTtl, refuseBadCompatible, refuseBadUrl } from "./credentials.ts";
 import { DEFAULT_PROVIDER, FIRST_PARTY, firstParty, STRUCTURED } from "./first-party.ts";
 import type { Io } from "./io.ts";
@@ -160,17 +160,26 @@ function keySource(command: string | undefined, config: Config, io: Io): { apiKe
 /** What the person should know of settings and plugins before anything runs. */
 export function noticesOf(plan: Plan): string[] {
   const { config } = plan;
-  const how = `. --trust, or "trustedFolders" in ${join(config.home, "settings.json")}, trusts this folder`;
+  const how = `--trust, or "trustedFolders" in ${join(config.home, "settings.json")}, trusts this folder`;
   return [
     ...config.notices,
     ...(config.failClosed
       ? ["a settings file that may hold deny rules cannot be read: every tool call is asked for until it is mended"]
       : []),
-    ...(config.withheld.length > 0
-      ? [`not used: ${config.withheld.join("; ")}${config.withheld.some((w) => w.includes("(--trust)")) ? how : ""}`]
-      : []),
+    ...notUsed(config.withheld),
+    ...(config.withheld.some((w) => w.why === UNTRUSTED) ? [how] : []),
     ...plan.problems.map((p) => p.message),
   ];
+}
+
+/** A line for each, and what is not used of one file together. */
+export function notUsed(withheld: Config["withheld"]): string[] {
+  return [...new Set(withheld.map((w) => w.from))].flatMap((from) => {
+    const all = withheld.filter((w) => w.from === from);
+    const [first] = all;
+    if (all.length === 1) return [`not used: ${first!.what === undefined ? from : `${first!.what} of ${from}`}: ${first!.why}`];
+    return [`not used of ${from}:`, ...all.map(({ what = "itself", why }) => `- ${what}: ${why}`)];
+  });
 }
 
 /** Names that a person may choose from, each with the model that it means. */
@@ -197,7 +206,12 @@ function ownOptions(config: Config): Record<string, unknown> {
     const named = entryOf(entry);
     if (named.package === undefined || !FIRST_PARTY.includes(named.package)) return true;
     if (scope === "user" || scope === "flag") options[named.package] = named.options;
-    else config.withheld.push(`options of ${named.package}: a project may not change heddle's own plugins`);
+    else
+      config.withheld.push({
+        what: `options of ${named.package}`,
+        from: "this project",
+        why: "a project may not change heddle's own plugins",
+      });
     return false;
   });
   return options;

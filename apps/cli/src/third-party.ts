@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import type { Candidate, Problem } from "@heddle/runtime";
 import type { DiscoverOptions } from "@heddle/runtime/node";
-import type { Config } from "./config/read.ts";
+import { type Config, UNTRUSTED } from "./config/read.ts";
 import type { PluginEntry } from "./config/settings.ts";
 
 export type Found = { candidates: Candidate[]; problems: Problem[] };
@@ -20,7 +20,7 @@ export async function thirdParty(config: Config, cwd: string, userDir: string): 
   const found: Found = { candidates: [], problems: [] };
   const project = join(cwd, ".heddle", "plugins");
   const mine = join(config.home, "plugins");
-  if (!config.trusted && project !== mine && existsSync(project)) config.withheld.push(`${project}: the folder is not trusted (--trust)`);
+  if (!config.trusted && project !== mine && existsSync(project)) config.withheld.push({ from: project, why: UNTRUSTED });
   const dirs = [...new Set([mine, ...(config.trusted ? [project] : [])])].filter(existsSync);
   if (config.plugins.length === 0 && dirs.length === 0) return found;
   // Settings may say more of a plugin in a plugin folder, which is then there once.

@@ -69,7 +69,7 @@ describe("the provider", () => {
       [],
     ]);
     const wrong = await read({ [USER]: '{ "provider": { "nam": "echo" } }' });
-    expect(wrong.notices[0]).toContain(`${USER}:1:15: provider: Unrecognized key: "nam"`);
+    expect(wrong.notices[0]).toContain(`${USER}:1:15: provider: there is no "nam" in it`);
   });
 
   it("has options of its own, and heddle's providers have theirs by their names", async () => {
@@ -90,7 +90,7 @@ describe("the provider", () => {
       { [USER]: { network: { allowPrivate: ["git.corp"] } }, [PROJECT]: { network: { allowPrivate: ["db"] } } },
       { trust: true },
     );
-    const withheld = [`network.allowPrivate of ${PROJECT}: a project may never open the network it is in`];
+    const withheld = [{ what: "network.allowPrivate", from: PROJECT, why: "a project may never open the network it is in" }];
     expect([c.allowPrivate, c.withheld, c.notices]).toEqual([["git.corp"], withheld, []]);
     const flag = await read({ [USER]: { network: { allowprivate: [] } } }, { settings: '{"network": {"allowPrivate": ["10.0.0.1"]}}' });
     expect([flag.allowPrivate, flag.notices]).toEqual([["10.0.0.1"], [expect.stringContaining("network")]]);
@@ -110,15 +110,26 @@ describe("the provider", () => {
     expect((await read({ [USER]: { askBudgetUsd: 0 } })).notices).toEqual([expect.stringContaining("askBudgetUsd")]);
   });
 
+  it("has a limit that a project may only lower", async () => {
+    const c = await read({ [USER]: { maxBudgetUsd: 5 }, [PROJECT]: { maxBudgetUsd: 9 }, [LOCAL]: { maxBudgetUsd: 2 } }, { trust: true });
+    expect([c.maxBudgetUsd, c.withheld]).toEqual([
+      2,
+      [{ what: "maxBudgetUsd", from: PROJECT, why: "a project may lower it and never raise it" }],
+    ]);
+  });
+
   it("that stands in for another one is not for a project to choose", async () => {
     const both = await read({ [USER]: { fallbackModel: "ollama/a, b" }, [PROJECT]: { fallbackModel: ["openai/c"] } });
-    expect([both.fallbackModels, both.withheld]).toEqual([["ollama/a", "b"], [expect.stringContaining(`fallbackModel of ${PROJECT}`)]]);
+    expect([both.fallbackModels, both.withheld]).toEqual([
+      ["ollama/a", "b"],
+      [expect.objectContaining({ what: "fallbackModel", from: PROJECT })],
+    ]);
     expect((await read({ [PROJECT]: { fallbackModel: "c,d" } })).fallbackModels).toEqual(["c", "d"]);
   });
 
   it("is not for a project to choose, neither by its name nor by that of a model", async () => {
     const c = await read({ [PROJECT]: { provider: "echo", model: "echo/any" } }, { trust: true });
-    expect([c.provider, c.model, c.withheld]).toEqual([
+    expect([c.provider, c.model, c.withheld.map((w) => `${w.what} of ${w.from}: ${w.why}`)]).toEqual([
       { options: {} },
       undefined,
       [
@@ -154,7 +165,7 @@ describe("models", () => {
   it("are refused by the key that is wrong", async () => {
     const messages = (models: unknown): unknown => parseSettings(JSON.stringify({ models })).problems.map((p) => p.message);
     expect(messages({ "ollama/qwen3": { window: "big" } })).toEqual([expect.stringContaining("models.ollama/qwen3.window: ")]);
-    expect(messages({ "ollama/qwen3": { windows: 5 } })).toEqual(['models.ollama/qwen3: Unrecognized key: "windows"']);
+    expect(messages({ "ollama/qwen3": { windows: 5 } })).toEqual(['models.ollama/qwen3: there is no "windows" in it']);
     expect(messages({ qwen3: {} })).toEqual(['models.qwen3: a model is named "provider/name" here']);
     expect(messages({ "a/b": { prices: { at: "x", tiers: [] } } })).toEqual([expect.stringContaining("models.a/b.prices.tiers: ")]);
     const aliases = parseSettings('{ "modelAliases": { "a/b": "c" } }').problems.map((p) => p.message);
@@ -169,7 +180,7 @@ describe("models", () => {
     const theirs = { modelAliases: { fast: "x" }, models: { "ollama/qwen3": facts }, fallbackModel: "opus, fast", model: "fast" };
     const c = await read({ [USER]: mine, [PROJECT]: theirs }, { trust: true });
     expect([c.modelAliases, c.models, c.provider.options, c.model, c.fallbackModels]).toEqual([mine.modelAliases, {}, {}, undefined, []]);
-    expect(c.withheld.map((w) => w.split(" ")[0])).toEqual(["model", "modelAliases", "models", "fallbackModel"]);
+    expect(c.withheld.map((w) => w.what)).toEqual(["model", "modelAliases", "models", "fallbackModel"]);
     expect((await read({ [PROJECT]: { model: "opus" } })).model).toBe("opus");
   });
 });
@@ -301,16 +312,45 @@ describe("a file that cannot be used", () => {
     expect(parseSettings('{"model": 5, "effort": "low",\n "plugins": ["a", {"package": "b", "path": "c"}]}')).toEqual({
       settings: { effort: "low" },
       problems: [
-        { line: 1, column: 11, message: expect.stringContaining("model: "), closed: false },
-        { line: 2, column: 19, message: expect.stringContaining("plugins.1"), closed: false },
+        { line: 1, column: 11, message: "model: it has to be a text", closed: false },
+        { line: 2, column: 19, message: "plugins.1: give either package or path", closed: false },
       ],
+      unknown: [],
     });
     expect(parseSettings('{"permissions": {"deny": "Bash"}}').problems[0]?.closed).toBe(true);
   });
 
+  it.each<[string, unknown, string]>([
+    ["model", "", "model: it must not be empty"],
+    ["env", "x", "env: it has to be an object"],
+    ["env", { A: 1 }, "env.A: it has to be a text"],
+    ["plugins", [5], "plugins.0: it has to be a text or an object"],
+    ["effort", "hgih", "effort: it has to be one of low, medium, high, xhigh, max"],
+    ["askBudgetUsd", 0, "askBudgetUsd: it has to be above 0"],
+    ["recovery", { retries: 1.5 }, "recovery.retries: it has to be a whole number"],
+    ["trustedFolders", "x", "trustedFolders: it has to be a list"],
+    ["alwaysThinkingEnabled", "x", "alwaysThinkingEnabled: it has to be true or false"],
+  ])("says in plain words what is wrong: %s %j", (key, value, message) => {
+    expect(parseSettings(JSON.stringify({ [key]: value })).problems.map((p) => p.message)).toEqual([message]);
+  });
+
+  it("names keys that nobody knows, with the one that was meant, but not in files of other programs", async () => {
+    const keys = { modelAlias: {}, maxBudgetUSD: 5, wholly: 1, hooks: {}, statusLine: {}, $schema: "x", model: "m" };
+    const c = await read({ [CLAUDE]: keys, [USER]: keys }, { settings: '{ "modle": "x" }' });
+    expect([c.model, c.notices]).toEqual([
+      "m",
+      [
+        `${USER}:1:15: there is no setting "modelAlias": did you mean "modelAliases"?`,
+        `${USER}:1:33: there is no setting "maxBudgetUSD": did you mean "maxBudgetUsd"?`,
+        `${USER}:1:44: there is no setting "wholly"`,
+        '--settings:1:12: there is no setting "modle": did you mean "model"?',
+      ],
+    ]);
+  });
+
   it("may hold comments and trailing commas, or nothing", () => {
-    expect(parseSettings('\ufeff{ // mine\n "model": "x", }')).toEqual({ settings: { model: "x" }, problems: [] });
-    expect(parseSettings("  \n")).toEqual({ settings: {}, problems: [] });
+    expect(parseSettings('\ufeff{ // mine\n "model": "x", }')).toEqual({ settings: { model: "x" }, problems: [], unknown: [] });
+    expect(parseSettings("  \n")).toEqual({ settings: {}, problems: [], unknown: [] });
     expect(parseSettings("[]").problems).toEqual([{ line: 1, column: 1, message: "not a JSON object", closed: true }]);
   });
 });

@@ -8,7 +8,7 @@ import { DEFAULT_PROVIDER } from "../first-party.ts";
 import type { Io } from "../io.ts";
 import type { SetupArgs } from "../options.ts";
 import { plainLine } from "../plain.ts";
-import { type Plan, planOf } from "../plan.ts";
+import { notUsed, type Plan, planOf } from "../plan.ts";
 import { checkModel, declaredProviders, servedBy } from "../providers.ts";
 import { HOW_TO_GET_IT, ripgrepPath } from "../ripgrep.ts";
 import { VERSION } from "../version.ts";
@@ -43,7 +43,7 @@ export async function doctor(args: SetupArgs, io: Io): Promise<ExitCode> {
       state: "note",
       text: config.trusted
         ? "this folder is trusted"
-        : `this folder is not trusted${config.withheld.length > 0 ? `; not used: ${config.withheld.join("; ")}` : ""}`,
+        : `this folder is not trusted${config.withheld.length > 0 ? `; not used: ${notUsed(config.withheld).join("; ").replaceAll("not used: ", "")}` : ""}`,
     },
   ];
   for (const c of checks) io.stdout.write(`${c.state.padEnd(4)}  ${c.name.padEnd(8)}  ${plainLine(c.text, 1000)}\n`);

@@ -8,9 +8,13 @@ import { heddleHome } from "./home.ts";
 import type { PluginEntry, Settings } from "./settings.ts";
 
 export type Scope = "user" | "project" | "local" | "flag";
-/** A file that was read, or that could not be. */
-export type Source = { scope: Scope; path: string; dir: string };
+/** A file that was read, or that could not be. `theirs`: of another program. */
+export type Source = { scope: Scope; path: string; dir: string; theirs?: boolean };
 export type ScopedRule = { rule: unknown; scope: Scope; from: string; dir: string };
+
+/** Why a project does not get what trust would give it. */
+export const UNTRUSTED = "the folder is not trusted (--trust)";
+export type Withheld = { what?: string; from: string; why: string };
 
 export type Config = {
   home: string;
@@ -26,6 +30,7 @@ export type Config = {
   models: NonNullable<Settings["models"]>;
   /** Asked in this order when a model cannot be. */
   fallbackModels: string[];
+  maxBudgetUsd?: number;
   askBudgetUsd?: number;
   recovery: NonNullable<Settings["recovery"]>;
   /** Hosts of a private network that may be reached all the same; from the user's own files only. */
@@ -41,8 +46,8 @@ export type Config = {
   env: Record<string, string>;
   /** Whether the project's plugins may run and its rules may loosen. */
   trusted: boolean;
-  /** What the project wanted and did not get. */
-  withheld: string[];
+  /** What the project wanted and did not get: a key, or a file where `what` is undefined. */
+  withheld: Withheld[];
   /** A file that may have held deny rules could not be read. */
   failClosed: boolean;
   /** One line each, for the person. */
@@ -69,11 +74,11 @@ export async function readConfig(input: ConfigInput): Promise<Config> {
   const home = heddleHome(env, userDir);
   const claude = env["CLAUDE_CONFIG_DIR"] || join(userDir, ".claude");
   const files: Source[] = [
-    { scope: "user", path: join(claude, "settings.json"), dir: claude },
+    { scope: "user", path: join(claude, "settings.json"), dir: claude, theirs: true },
     { scope: "user", path: join(home, "settings.json"), dir: home },
-    { scope: "project", path: join(cwd, ".claude", "settings.json"), dir: cwd },
+    { scope: "project", path: join(cwd, ".claude", "settings.json"), dir: cwd, theirs: true },
     { scope: "project", path: join(cwd, ".heddle", "settings.json"), dir: cwd },
-    { scope: "local", path: join(cwd, ".claude", "settings.local.json"), dir: cwd },
+    { scope: "local", path: join(cwd, ".claude", "settings.local.json"), dir: cwd, theirs: true },
     { scope: "local", path: join(cwd, ".heddle", "settings.local.json"), dir: cwd },
   ];
   const seen = new Set<string>();
@@ -131,27 +136,29 @@ async function load(source: Source, input: ConfigInput, config: Config): Promise
     config.notices.push(`${source.path}: cannot be read (${(error as Error).message}): make it readable or remove it`);
     return {};
   }
-  return text === undefined ? undefined : parse(source.path, text, config);
+  return text === undefined ? undefined : parse(source.path, text, config, !source.theirs);
 }
 
 async function flagSettings(value: string, input: ConfigInput, config: Config): Promise<{ source: Source; settings: Settings }> {
   const inline = value.trimStart().startsWith("{");
   const source: Source = { scope: "flag", path: inline ? "--settings" : value, dir: input.cwd };
-  if (inline) return { source, settings: await parse(source.path, value, config) };
+  if (inline) return { source, settings: await parse(source.path, value, config, true) };
   source.path = resolve(input.cwd, value);
   const settings = await load(source, input, config);
   if (!settings) throw new UsageError(`--settings ${value}: there is no such file`);
   return { source, settings };
 }
 
-async function parse(path: string, text: string, config: Config): Promise<Settings> {
+/** `isOwn`: no file of another program, which may hold anything. */
+async function parse(path: string, text: string, config: Config, isOwn: boolean): Promise<Settings> {
   // Most starts have no settings, and the parser costs more than all the rest of this file.
   const { parseSettings } = await import("./settings.ts");
-  const { settings, problems } = parseSettings(text);
+  const { settings, problems, unknown } = parseSettings(text);
   for (const p of problems) {
     config.failClosed ||= p.closed;
     config.notices.push(`${path}:${p.line}:${p.column}: ${p.message}. Correct it there; heddle goes on without it`);
   }
+  if (isOwn) for (const u of unknown) config.notices.push(`${path}:${u.line}:${u.column}: ${u.message}`);
   return settings;
 }
 
@@ -186,10 +193,10 @@ function merge(config: Config, source: Source, settings: Settings, userDir: stri
   const mine = fromUser(source);
   const may = mine || config.trusted;
   const { permissions, plugins, disabledPlugins, model, modelAliases, models, effort, fallbackModel, recovery, provider, env } = settings;
-  const { apiKeyHelper, askBudgetUsd, network } = settings;
+  const { apiKeyHelper, network } = settings;
   const leadsElsewhere = (name: string): boolean => meaningOf(config.modelAliases, name).includes("/");
-  const withhold = (what: string, why = "the folder is not trusted (--trust)"): void => {
-    config.withheld.push(`${what} of ${source.path}: ${why}`);
+  const withhold = (what: string, why = UNTRUSTED): void => {
+    config.withheld.push({ what, from: source.path, why });
   };
   const scoped = (list: unknown[] | undefined): ScopedRule[] =>
     (list ?? []).map((rule) => ({ rule, scope: source.scope, from: source.path, dir: source.dir }));
@@ -231,9 +238,11 @@ function merge(config: Config, source: Source, settings: Settings, userDir: stri
     if (mine || !fallbackModel.some(leadsElsewhere)) config.fallbackModels = fallbackModel;
     else withhold("fallbackModel", ELSEWHERE);
   }
-  if (askBudgetUsd !== undefined) {
-    if (mine || askBudgetUsd <= (config.askBudgetUsd ?? Number.POSITIVE_INFINITY)) config.askBudgetUsd = askBudgetUsd;
-    else withhold("askBudgetUsd", "a project may lower it and never raise it");
+  for (const key of ["maxBudgetUsd", "askBudgetUsd"] as const) {
+    const usd = settings[key];
+    if (usd === undefined) continue;
+    if (mine || usd <= (config[key] ?? Number.POSITIVE_INFINITY)) config[key] = usd;
+    else withhold(key, "a project may lower it and never raise it");
   }
   if (recovery) {
     if (may) Object.assign(config.recovery, recovery);

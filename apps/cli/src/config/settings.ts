@@ -1,6 +1,9 @@
 /** The shape of one settings file. A wrong value costs its own key and nothing else. */
 import { findNodeAtLocation, getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import * as z from "zod";
+import { nearest } from "../nearest.ts";
+import { ELSEWHERE } from "./elsewhere.ts";
+import { wrongText } from "./wrong.ts";
 
 const rules = z.array(z.unknown());
 
@@ -76,6 +79,7 @@ const FIELDS = {
   models: z.record(name(/^[^\s/]+\/\S+$/, 'a model is named "provider/name" here'), model),
   alwaysThinkingEnabled: z.boolean(),
   fallbackModel: z.preprocess((value) => (typeof value === "string" ? namesIn(value) : value), z.array(z.string().min(1))),
+  maxBudgetUsd: z.number().positive(),
   askBudgetUsd: z.number().positive(),
   recovery,
   network: z.strictObject({ allowPrivate: z.array(z.string().trim().min(1)).exactOptional() }),
@@ -92,33 +96,45 @@ export type Settings = Fields;
 /** What is wrong, and where: lines and columns count from 1. */
 export type SettingsProblem = { line: number; column: number; message: string; closed: boolean };
 
+/** `unknown`: keys that heddle does not know, nor knows from programs that share the file. */
+export type Parsed = { settings: Settings; problems: SettingsProblem[]; unknown: Omit<SettingsProblem, "closed">[] };
+
 /** `closed`: rules that deny or ask may be lost, so permissions must fail closed. Comments and trailing commas are fine. */
-export function parseSettings(text: string): { settings: Settings; problems: SettingsProblem[] } {
-  if (text.replace(/^\ufeff/, "").trim() === "") return { settings: {}, problems: [] };
+export function parseSettings(text: string): Parsed {
+  if (text.replace(/^\ufeff/, "").trim() === "") return { settings: {}, problems: [], unknown: [] };
   const body = text.replace(/^\ufeff/, " ");
   const errors: ParseError[] = [];
   const root = parseTree(body, errors, { allowTrailingComma: true, disallowComments: false });
   const first = errors[0];
-  if (first) return { settings: {}, problems: [{ ...place(body, first.offset), message: words(first), closed: true }] };
-  if (root?.type !== "object") return { settings: {}, problems: [{ line: 1, column: 1, message: "not a JSON object", closed: true }] };
+  const none = { settings: {}, unknown: [] };
+  if (first) return { ...none, problems: [{ ...place(body, first.offset), message: words(first), closed: true }] };
+  if (root?.type !== "object") return { ...none, problems: [{ line: 1, column: 1, message: "not a JSON object", closed: true }] };
   const problems: SettingsProblem[] = [];
+  const unknown: Parsed["unknown"] = [];
   const settings: Record<string, unknown> = {};
   const found = getNodeValue(root) as Record<string, unknown>;
   for (const [key, value] of Object.entries({
     ...found,
     ...(found["effortLevel"] && !found["effort"] ? { effort: found["effortLevel"] } : {}),
   })) {
-    if (!Object.hasOwn(FIELDS, key)) continue;
+    if (!Object.hasOwn(FIELDS, key)) {
+      if (!ELSEWHERE.has(key)) unknown.push({ ...place(body, near(root, [key])), message: unknownText(key) });
+      continue;
+    }
     const parsed = FIELDS[key as keyof Fields].safeParse(value);
     if (parsed.success) settings[key] = parsed.data;
     else {
       const issue = parsed.error.issues[0]!;
       const path = [key, ...issue.path.map((p) => (typeof p === "symbol" ? String(p) : p))];
-      const { message } = issue.code === "invalid_key" ? issue.issues[0]! : issue;
-      problems.push({ ...place(body, near(root, path)), message: `${path.join(".")}: ${message}`, closed: key === "permissions" });
+      problems.push({ ...place(body, near(root, path)), message: `${path.join(".")}: ${wrongText(issue)}`, closed: key === "permissions" });
     }
   }
-  return { settings: settings as Settings, problems };
+  return { settings: settings as Settings, problems, unknown };
+}
+
+function unknownText(key: string): string {
+  const meant = nearest(key, Object.keys(FIELDS));
+  return `there is no setting "${key}"${meant === undefined ? "" : `: did you mean "${meant}"?`}`;
 }
 
 /** The innermost part of the path that is there. */

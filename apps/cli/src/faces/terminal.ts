@@ -310,7 +310,8 @@ class Talk {
     if (ofMoney && text !== "" && !CLEAR.test(text)) {
       this.#draft = [this.#draft, text].filter(Boolean).join("\n");
       this.#screen.note("  1 or y goes on, 2 or n stops; what you typed is kept until then", "dim");
-      return this.#screen.prompt(ASKING);
+      this.#screen.prompt(ASKING);
+      return;
     }
     const answer = ask.kind === "permission" ? permissionAnswer(text) : questionAnswer(ask.choices, text);
     if (answer) this.#session.answer(ask.id, answer);

@@ -74,7 +74,7 @@ describe("settings", () => {
     expect([ran.code, result.result, result.permission_denials.length]).toEqual([0, "Denied.", 1]);
   });
 
-  it("of a project that loosen things are not used, and that is said in one line", async () => {
+  it("of a project that loosen things are not used, and that is said in a line for each", async () => {
     const w = await world({ script: hello });
     w.write(
       "project/.claude/settings.json",
@@ -91,7 +91,11 @@ describe("settings", () => {
     const ran = await w.run(["-p", "x"]);
     expect([ran.code, ran.stdout]).toEqual([0, "Hello there.\n"]);
     expect(ran.stderr.trimEnd().split("\n")).toEqual([
-      expect.stringMatching(/^heddle: not used: .*permissions\.allow.*\.heddle\/plugins.*--trust/),
+      `heddle: not used of ${w.cwd}/.claude/settings.json:`,
+      "heddle: - permissions.allow: the folder is not trusted (--trust)",
+      "heddle: - env: a project may never choose where requests go",
+      `heddle: not used: ${w.cwd}/.heddle/plugins: the folder is not trusted (--trust)`,
+      `heddle: --trust, or "trustedFolders" in ${w.home}/.heddle/settings.json, trusts this folder`,
     ]);
     expect(readdirSync(w.cwd)).not.toContain("pwned");
     await w.run(["-p", "x", "--safe", "--trust"]);

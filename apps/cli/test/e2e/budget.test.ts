@@ -38,10 +38,21 @@ describe("--max-budget-usd", () => {
   });
   it("needs a number above nothing", async () => {
     const w = await world();
-    expect(await w.run(["-p", "x", "--max-budget-usd", "0"])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("--max-budget-usd"),
-    });
+    for (const no of ["0", "Infinity"])
+      expect(await w.run(["-p", "x", "--max-budget-usd", no])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("--max-budget-usd"),
+      });
+  });
+  it("may stand in the settings", async () => {
+    const w = await world({ script });
+    w.write("home/.heddle/settings.json", '{ "maxBudgetUsd": 0.0001 }');
+    const ran = await w.run(["-p", "what is here?"]);
+    expect([ran.code, ran.stderr, w.server.mainRequests().length]).toEqual([
+      1,
+      expect.stringContaining("The budget of $0.0001 is spent"),
+      1,
+    ]);
   });
 });
 
