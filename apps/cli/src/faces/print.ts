@@ -94,6 +94,16 @@ export class Printer {
     this.#wire({ type: "system", subtype: "informational", content, level, session_id: this.#engine.session.id, uuid: randomUUID() });
   }
 
+  /** An input that cannot be read: no turn of it begins. */
+  unread(why: string, waits: boolean): ExitCode {
+    this.informational("error", why);
+    if (!waits) return EXIT.failed;
+    const none = { turn: "", ms: 0, apiMs: 0, steps: 0, messages: [], text: "", usage: { input: 0, output: 0 }, denials: [] };
+    const result = wireResult({ ...none, outcome: { kind: "blocked", why } }, this.#engine.session, randomUUID());
+    this.#wire({ ...result, terminal_reason: "turn_setup_failed" });
+    return EXIT.failed;
+  }
+
   #end(turn: Answered): void {
     const result = wireResult(turn, this.#engine.session, randomUUID());
     if (this.#format === "stream-json") this.#wire(result);

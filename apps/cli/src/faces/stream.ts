@@ -1,6 +1,7 @@
 /** A session that is led by lines of JSON on stdin: one turn for each user message, and a few control requests. */
 import type { ImagePart } from "@heddle/kernel/protocol";
 import * as z from "zod";
+import { wrongText } from "../config/wrong.ts";
 import { type Engine, openEngine } from "../engine.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit.ts";
 import type { Io } from "../io.ts";
@@ -13,7 +14,8 @@ const Image = z.object({
   type: z.literal("image"),
   source: z.object({ type: z.literal("base64"), media_type: z.string(), data: z.string() }),
 });
-const Block = z.union([z.object({ type: z.literal("text"), text: z.string() }), Image]);
+const Text = z.object({ type: z.literal("text"), text: z.string() });
+const Block = z.discriminatedUnion("type", [Text, Image]);
 const Line = z.discriminatedUnion("type", [
   z.object({ type: z.literal("user"), message: z.object({ content: z.union([z.string(), z.array(Block)]) }) }),
   z.object({
@@ -22,16 +24,23 @@ const Line = z.discriminatedUnion("type", [
     request: z.looseObject({ subtype: z.string(), mode: z.string().optional(), model: z.string().optional() }),
   }),
   z.object({ type: z.literal("keep_alive") }),
+  // Answers to requests that heddle never makes.
+  z.object({ type: z.literal("control_response") }),
+  z.object({ type: z.literal("control_cancel_request") }),
 ]);
 type User = Extract<z.infer<typeof Line>, { type: "user" }>;
 type Control = Extract<z.infer<typeof Line>, { type: "control_request" }>;
 
-/** A bad line gives an error record, and the session goes on. Ends when stdin does, after the turns that were asked for. */
+/** Why a line is none. `waits`: whoever sent it may wait for the result of a turn. */
+type Unread = { why: string; waits: boolean };
+
+/** A bad line gives an error record, and an error result where one may be waited for; the session goes on, and fails in the end. Ends when stdin does, after the turns that were asked for. */
 export async function streamed(args: SessionArgs, io: Io): Promise<ExitCode> {
   const engine = await openEngine(args, io, { headless: true });
   const printer = new Printer(engine, io, "stream-json", args.verbose);
   let turns: Promise<ExitCode> = Promise.resolve(EXIT.done);
   let ran = 0;
+  let isBad = false;
   let number = 0;
   io.signal.addEventListener("abort", () => io.stdin.destroy(), { once: true });
   for await (const text of lines(io.stdin)) {
@@ -39,8 +48,11 @@ export async function streamed(args: SessionArgs, io: Io): Promise<ExitCode> {
     if (io.signal.aborted) break;
     if (text.trim() === "") continue;
     const line = parse(text);
-    if (typeof line === "string") printer.informational("error", `stdin line ${number}: ${line}`);
-    else if (line.type === "control_request") io.stdout.write(`${plainJson(control(line, engine))}\n`);
+    if ("why" in line) {
+      isBad = true;
+      const why = `stdin line ${number}: ${line.why}`;
+      turns = turns.then(() => printer.unread(why, line.waits));
+    } else if (line.type === "control_request") io.stdout.write(`${plainJson(control(line, engine))}\n`);
     else if (line.type === "user") {
       ran++;
       turns = turns.then(async (before) => Math.max(before, await printer.turn(inputOf(line))) as ExitCode);
@@ -48,21 +60,43 @@ export async function streamed(args: SessionArgs, io: Io): Promise<ExitCode> {
   }
   const code = await turns;
   await engine.dispose();
-  if (ran === 0 && !io.signal.aborted) throw new UsageError("no user message came through stdin");
+  if (ran === 0 && !isBad && !io.signal.aborted) throw new UsageError("no user message came through stdin");
   return code;
 }
 
-/** The line, or why it is none. */
-function parse(text: string): z.infer<typeof Line> | string {
-  if (text.length > STDIN_LIMIT) return "over the limit of 10 MB, dropped";
+function parse(text: string): z.infer<typeof Line> | Unread {
+  if (text.length > STDIN_LIMIT) return { why: "over the limit of 10 MB, dropped", waits: true };
+  let given: unknown;
   try {
-    const line = Line.safeParse(JSON.parse(text));
-    if (line.success) return line.data;
-    const issue = line.error.issues[0]!;
-    return `${issue.path.join(".") || "line"}: ${issue.message}`;
+    given = JSON.parse(text);
   } catch {
-    return "not JSON";
+    return { why: "not JSON", waits: true };
   }
+  const line = Line.safeParse(given);
+  if (line.success) return line.data;
+  const { type, message } = (given ?? {}) as { type?: unknown; message?: { content?: unknown } };
+  if (!KINDS.includes(String(type)))
+    return { why: `a line of type ${JSON.stringify(type)} cannot be read: ${KINDS.join(", ")} can`, waits: false };
+  const content = message?.content;
+  const why = type === "user" && Array.isArray(content) ? blocksProblem(content) : undefined;
+  return { why: why ?? issueText(line.error), waits: type === "user" };
+}
+const KINDS = Line.options.map((o) => o.shape.type.value as string);
+
+/** The first block that cannot be read, and why. */
+function blocksProblem(blocks: readonly unknown[]): string | undefined {
+  for (const [i, block] of blocks.entries()) {
+    const { error } = Block.safeParse(block);
+    if (!error) continue;
+    const type = (block as { type?: unknown } | null)?.type;
+    const isKnown = type === "text" || type === "image";
+    return `message.content.${i}: ${isKnown ? issueText(error) : `a block of type ${JSON.stringify(type)} cannot be read: text and image can`}`;
+  }
+  return undefined;
+}
+function issueText({ issues }: z.ZodError): string {
+  const [issue] = issues;
+  return [issue!.path.join("."), wrongText(issue!)].filter(Boolean).join(": ");
 }
 
 function inputOf(line: User): { text: string; source: "sdk"; images?: ImagePart[] } {

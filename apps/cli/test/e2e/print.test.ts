@@ -154,15 +154,27 @@ describe("stream-json", () => {
   it("takes a turn for each user line of stdin, in order, and survives bad lines", async () => {
     const w = await world({ script: [{ text: "one" }, { text: "two" }] });
     const user = (text: string): string => JSON.stringify({ type: "user", message: { role: "user", content: [{ type: "text", text }] } });
-    const stdin = ["", user("first"), "{nonsense", '{"type":"other"}', user("second")].join("\r\n");
+    const unread = [
+      ["text", { type: "text", text: "a" }, { type: "document", source: {} }],
+      [{ type: "image", source: { type: "url", url: "http://x" } }],
+    ].map((content) => JSON.stringify({ type: "user", message: { role: "user", content: content.filter((b) => typeof b !== "string") } }));
+    unread.push('{"type":"user","message":{}}', '{"type":"control_response","response":{}}');
+    const stdin = ["", user("first"), "{nonsense", '{"type":"other"}', user("second"), ...unread].join("\r\n");
     const ran = await w.run(["-p", "--input-format", "stream-json", "--output-format", "stream-json"], { stdin });
     const out = lines(ran.stdout);
-    expect(ran.code).toBe(0);
-    expect(out.filter((l) => l["type"] === "result").map((l) => l["result"])).toEqual(["one", "two"]);
-    expect(out.filter((l) => l["level"] === "error").map((l) => l["content"])).toEqual([
+    const errors = [
       "stdin line 3: not JSON",
-      expect.stringContaining("stdin line 4"),
-    ]);
+      'stdin line 6: message.content.1: a block of type "document" cannot be read: text and image can',
+      "stdin line 7: message.content.0: source.type: it has to be one of base64",
+      "stdin line 8: message.content: it has to be a text or a list",
+    ];
+    const other =
+      'stdin line 4: a line of type "other" cannot be read: user, control_request, keep_alive, control_response, control_cancel_request can';
+    expect(ran.code).toBe(1);
+    const results = out.filter((l) => l["type"] === "result");
+    const [first, ...others] = errors.map((e) => [e]);
+    expect(results.map((l) => (l["is_error"] ? l["errors"] : l["result"]))).toEqual(["one", first, "two", ...others]);
+    expect(out.filter((l) => l["level"] === "error").map((l) => l["content"])).toEqual([errors[0], other, ...errors.slice(1)]);
     expect(JSON.stringify(w.server.mainRequests()[1]?.body)).toMatch(/first.*one.*second/);
   });
 
