@@ -1,6 +1,6 @@
 /** From a plan to a runtime with a session. */
 import { resolve } from "node:path";
-import { createRuntime, type Host, type Runtime, type Session } from "@heddle/runtime";
+import { createRuntime, type Host, meaningOf, type Runtime, type Session } from "@heddle/runtime";
 import { nodeHost } from "@heddle/runtime/node";
 import * as z from "zod";
 import type { WireInit } from "./faces/wire.ts";
@@ -23,6 +23,8 @@ export type Engine = {
   /** One line each, for the person; it grows. */
   readonly notices: readonly string[];
   init(uuid: string): WireInit;
+  /** What is to be said of a model that was chosen; undefined where it can be asked. */
+  problemWith(model: string): string | undefined;
   dispose(): Promise<void>;
 };
 export type OpenAs = {
@@ -89,6 +91,7 @@ export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io,
   const providers = namesAt(runtime, "providers");
   const { error, notice } = checkModel(args.model === undefined ? session.model : plan.model, plan, providers);
   if (notice !== undefined) before.push(notice);
+  if (!as.offline) before.push(...spareProblems(plan, providers));
   if (error && !as.offline) {
     for (const text of [...before, ...session.notices]) say(io, text);
     await runtime.dispose();
@@ -106,11 +109,23 @@ export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io,
     get notices() {
       return [...before, ...session.notices];
     },
+    problemWith: (model) => problemWith(meaningOf(plan.modelAliases, model), plan, providers),
     init: (uuid) => initOf(plan, runtime, session, uuid),
     async dispose() {
       await runtime.dispose();
     },
   };
+}
+
+function problemWith(model: string, plan: Plan, providers: readonly string[]): string | undefined {
+  const { error, notice } = checkModel(model, plan, providers);
+  return error?.message ?? notice;
+}
+function spareProblems(plan: Plan, providers: readonly string[]): string[] {
+  return plan.fallbackModels.flatMap((name) => {
+    const problem = problemWith(meaningOf(plan.modelAliases, name), plan, providers);
+    return problem === undefined ? [] : [`fallback model "${name}": ${problem}`];
+  });
 }
 
 const namesAt = (runtime: Runtime, point: string): string[] =>

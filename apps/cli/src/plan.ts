@@ -2,7 +2,7 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { NEWEST } from "@heddle/provider-anthropic/newest";
-import { type Candidate, meaningOf, type Problem } from "@heddle/runtime";
+import { type Candidate, circlesOf, meaningOf, type Problem } from "@heddle/runtime";
 import { nodeProcesses } from "@heddle/runtime/node";
 import { readSettingsFile } from "./config/file.ts";
 import { type Config, readConfig, type ScopedRule, UNTRUSTED, withoutTools } from "./config/read.ts";
@@ -78,6 +78,8 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
   const { helper, ...given } = found;
   const modelAliases = { ...(provider === DEFAULT_PROVIDER ? ALIASES : {}), ...config.modelAliases };
   const meaning = (name: string): string => meaningOf(modelAliases, name);
+  for (const circle of circlesOf(modelAliases))
+    config.notices.push(`modelAliases: ${circle.join(" → ")} leads in a circle and names no model: let one of them name a model`);
   const model = meaning(over.model ?? args.model ?? (io.env["ANTHROPIC_MODEL"] || config.model) ?? DEFAULT_MODEL);
   const fallbackModels = args.fallbackModels ?? config.fallbackModels;
   const providersOf = (names: readonly string[]): string[] => names.flatMap((name) => meaning(name).match(/^[^/]+(?=\/)/)?.[0] ?? []);

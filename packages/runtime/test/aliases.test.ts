@@ -1,5 +1,6 @@
 /** Names that stand for a model, wherever one may be named. */
 import { describe, expect, it } from "vitest";
+import { circlesOf } from "../src/index.ts";
 import { linesOf, pluginOf, says, scripted, start } from "./support.ts";
 import { BUSY, play } from "./support-recovery.ts";
 
@@ -20,6 +21,12 @@ const pick = pluginOf("pick", {
 });
 
 describe("an alias", () => {
+  it("that leads in a circle is found, each circle once", () => {
+    expect(circlesOf({ ...modelAliases, self: "self", to: "here" })).toEqual([
+      ["here", "there", "here"],
+      ["self", "self"],
+    ]);
+  });
   it("is the model of a session, of a turn, or of a change, over any number of steps", async () => {
     const { candidate, requests } = scripted([says("a"), says("b"), says("c")]);
     const { runtime, host } = await start([candidate, spare, pick], { model: "fast", modelAliases });

@@ -1,5 +1,6 @@
 import { type ModelChunk, type ModelRequest, textOf, unpaired } from "@heddle/kernel";
 import { describe, expect, it } from "vitest";
+import { explain } from "../src/index.ts";
 import { linesOf, pluginOf, type Reply, says, scripted, start } from "./support.ts";
 import { BUSY, call, clock, fails, half, hangs, play, story, whole } from "./support-recovery.ts";
 
@@ -188,6 +189,43 @@ describe("a fallback model", () => {
         { type: "text", text: "hi" },
       ],
     });
+  });
+});
+
+describe("a fallback model that cannot be asked", () => {
+  const GONE = fails("not-found", { status: 404 });
+  it("is passed over, and the turn goes on with the next one or with the model that was meant", async () => {
+    const one = await play([BUSY, BUSY, BUSY, GONE, says("hi")], { recovery: { fallbackModels: ["gone", "small"] } });
+    expect(one.story.slice(3)).toEqual(["retry 3/6 overloaded 0 fake/gone", "retry 4/6 not-found 0 fake/small", 'model end "hi"']);
+    const two = await play([BUSY, BUSY, BUSY, GONE, BUSY, says("hi")], { recovery: { fallbackModels: ["gone"] } });
+    expect([two.story.slice(3), two.requests.map((r) => r.model)]).toEqual([
+      ["retry 3/6 overloaded 0 fake/gone", "retry 4/6 not-found 2000 fake/m", "retry 5/6 overloaded 4000", 'model end "hi"'],
+      ["m", "m", "m", "gone", "m", "m"],
+    ]);
+    expect(two.session.messages.at(-1)).toMatchObject({ origin: { model: "m" } });
+  });
+  it("is told beside the failure of the model that was meant", async () => {
+    const ran = await play([BUSY, BUSY, BUSY, GONE], { recovery: { fallbackModels: ["gone"], retries: 3 } });
+    expect(ran.failure).toBe(
+      "fake/m failed: overloaded And so did fake/gone: not-found Gave up after 3 retries in this turn, 2 s of waiting.",
+    );
+  });
+});
+
+describe("a reply that breaks after its calls have begun", () => {
+  const after = (...ends: Parameters<typeof fails>): Reply =>
+    fails(ends[0], ends[1] ?? {}, [...call("c1"), { type: "part.end", part: 0 }, ...half("And", 1)]);
+  it.each<[string, Reply, number | undefined, string]>([
+    ["cut, and may be asked again", after("network"), undefined, "retry 1/6 network 500"],
+    ["cut, and no retry is left", after("network"), 0, "retry 1/1 network 0"],
+    ["an error that stays", after("invalid"), undefined, "retry 1/6 invalid 0"],
+    ["refused", [...call("c1"), ...half("And", 1), { type: "stop", stop: "refusal" }], undefined, "retry 1/6 refusal 0"],
+    ["without an end", [...call("c1"), ...half("And", 1)], 0, "retry 1/1 network 0"],
+  ])("is told in one line: %s", async (_, reply, retries, line) => {
+    const ran = await play([reply, says("done")], { recovery: retries === undefined ? {} : { retries } });
+    expect(ran.story.filter((s) => s.startsWith("retry"))).toEqual([line]);
+    expect(ran.outcome).toEqual({ kind: "completed" });
+    expect(explain(ran.events, { times: false })).toMatch(/retry +(network|invalid|refusal) +1 of [16]/);
   });
 });
 
@@ -385,7 +423,7 @@ describe("a refusal", () => {
 
   it("that comes when a call has begun leaves the call and its result, and nothing else", async () => {
     const ran = await play([stops("refusal", [...half("I"), ...call("c1", 1), ...half("and", 2)]), says("fine")]);
-    expect(ran.story).toEqual(["user go", "model aborted c1", "tool c1", 'model end "fine"']);
+    expect(ran.story).toEqual(["user go", "retry 1/6 refusal 0", "model aborted c1", "tool c1", 'model end "fine"']);
   });
 
   it("is left to the next model where there is one", async () => {

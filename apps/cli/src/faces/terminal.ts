@@ -233,6 +233,7 @@ class Talk {
         break;
       case "session.changed":
         if (event.change.exit) this.#end();
+        else if (event.change.model !== undefined) this.#check(event.change.model);
         break;
       case "turn.ended":
         this.#ended(event.outcome, event.at);
@@ -251,6 +252,10 @@ class Talk {
       this.#screen.note(`${"  ".repeat(within.depth)}${who} · ${callLine(tool, input, this.#engine.cwd)}`, "dim");
     } else if (event.type === "fork.ended")
       this.#screen.note(`  ${plainLine(this.#forks.title(event.fork), 40)}: ${event.outcome.kind}`, "dim");
+  }
+  #check(model: string): void {
+    const problem = this.#engine.problemWith(model);
+    if (problem !== undefined) this.#screen.print(visible(problem), "error");
   }
   #message(message: Message): void {
     if (message.role === "assistant") {

@@ -30,7 +30,22 @@ describe("an alias", () => {
     await server.close();
     expect([named.stdout, spare.stdout]).toEqual(["Hello from here.\n", "Hello from here.\n"]);
     expect(new Set(asked(w.server.mainRequests()))).toEqual(new Set(["claude-sonnet-5-5"]));
-    for (const what of ["model of ", "modelAliases of "]) expect(named.stderr).toContain(what);
+    for (const what of ["- model: ", "- modelAliases: "]) expect(named.stderr).toContain(what);
+  });
+
+  it("that leads in a circle is named, and so is a fallback that nobody serves", async () => {
+    const w = await world({ script: hello });
+    w.write("home/.heddle/settings.json", '{ "modelAliases": { "a": "b", "b": "a", "haiku": "haiku", "c": "a" } }');
+    const ran = await w.run(["-p", "hi", "--model", "opus", "--fallback-model", "nope/x,haiku"]);
+    const circle = "leads in a circle and names no model: let one of them name a model";
+    expect([ran.code, ran.stderr.trimEnd().split("\n")]).toEqual([
+      0,
+      [
+        `heddle: modelAliases: haiku → haiku ${circle}`,
+        `heddle: modelAliases: a → b → a ${circle}`,
+        expect.stringMatching(/^heddle: fallback model "nope\/x": there is no provider "nope"/),
+      ],
+    ]);
   });
 
   it("is listed by /model", async () => {

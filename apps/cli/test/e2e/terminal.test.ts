@@ -24,6 +24,16 @@ describe("a session in a terminal", () => {
     expect(w.server.mainRequests().length).toBe(2);
   });
 
+  it("warns of a model that no provider has, as -p does", async () => {
+    const w = await world();
+    const t = terminal(w, [], 400);
+    await t.shows(/^>$/m);
+    t.type("/model nope/x\r");
+    await t.shows(`there is no provider "nope", so ${w.server.url} is asked for the model "nope/x"`);
+    t.type("\x04");
+    expect(await t.ended).toBe(0);
+  });
+
   it("shows running text that is longer than a row whole and once", async () => {
     const words = Array.from({ length: 120 }, (_, i) => `word${i}`).join(" ");
     const w = await world({ script: [{ text: `${words}\n日本語のテキスト` }] });

@@ -34,6 +34,10 @@ export class Attempt {
   get stands(): boolean {
     return this.#passed + this.complete().length > 0 || [...this.#said].some((part) => this.#ended.has(part));
   }
+  /** Whether a call was passed on, which is taken up at once: what goes wrong from now on ends the reply and not the turn. */
+  get begun(): boolean {
+    return this.#passed > 0;
+  }
   get hasCalls(): boolean {
     return this.#passed + this.#waiting.length > 0;
   }

@@ -31,6 +31,11 @@ export class Budget {
     const { headless, interactive } = this.#settings.retries;
     return this.#headless ? headless : interactive;
   }
+  /** Where things stand, for what costs no retry. */
+  get now(): Extract<Plan, { waitMs: number }> {
+    const attempt = Math.max(1, this.#attempts);
+    return { attempt, of: Math.max(attempt, this.#of), waitMs: 0 };
+  }
   /** A whole reply came. */
   succeeded(): void {
     this.#inARow = 0;

@@ -37,6 +37,9 @@ const WHOLE_MS = 300_000;
 export const PING_MS = 30_000;
 
 const CUT_OFF = "The reply was cut off.";
+const GOES_ON = "What its calls did counts, and the model goes on from there.";
+/** What no other try of the same model would change. */
+const USELESS: readonly ModelFault["kind"][] = ["auth", "billing", "not-found", "invalid"];
 
 type Retry = Exclude<Plan, { why: string }>;
 type RetryChunk = Extract<ModelChunk, { type: "retry" }>;
@@ -78,7 +81,7 @@ export class Recovery {
         `The model called tools with arguments that cannot be read, ${UNREADABLE} times running (${unreadable.last}). Ask for it in smaller steps, or ask another model.`,
         { kind: "protocol" },
       );
-    if (debt) yield* this.#wait(debt.fault, debt.message, debt);
+    if (debt) yield* this.#wait(debt.fault, debt.message, debt, debt.next);
     for (let base = 0; !signal.aborted; ) {
       const attempt = new Attempt(base);
       const again = yield* this.#attempt(attempt);
@@ -98,11 +101,31 @@ export class Recovery {
       }
       if (attempt.usage) this.#o.memory.cached.note(by.model, attempt.usage, this.#ctx.now());
       if (this.#ctx.signal.aborted) return false;
-      return failure ? yield* this.#failed(attempt, failure.error) : yield* this.#ended(attempt, attempt.stop!);
+      if (!failure) return yield* this.#ended(attempt, attempt.stop!);
+      return yield* this.#tellingOf(attempt, failure.error, this.#failed(attempt, failure.error));
     } finally {
       if (attempt.usage || attempt.stop) this.#o.answered(by, attempt.usage);
       if (attempt.untold) this.#o.billed(by, attempt.untold);
     }
+  }
+
+  /** When it is given up after calls have begun, the turn goes on with them: the person hears of it here, or never. */
+  async *#tellingOf(attempt: Attempt, error: unknown, failed: AsyncGenerator<ModelChunk, boolean>): AsyncGenerator<ModelChunk, boolean> {
+    if (!attempt.begun) return yield* failed;
+    const told = this.#goesOn(faultOf(error) ?? { kind: "protocol" }, error instanceof Error ? error.message : CUT_OFF);
+    try {
+      for (let step = await failed.next(); ; step = await failed.next()) {
+        if (step.done ? !step.value && !this.#o.turn.debt : step.value.type === "void") yield told;
+        if (step.done) return step.value;
+        yield step.value;
+      }
+    } catch (thrown) {
+      yield told;
+      throw thrown;
+    }
+  }
+  #goesOn(fault: ModelFault, message: string): RetryChunk {
+    return retry(fault, `${message} ${GOES_ON}`, this.#o.turn.budget.now);
   }
 
   /** Replaces what no server would take. */
@@ -137,6 +160,7 @@ export class Recovery {
       end: (why) => own.abort(why),
     });
     for await (const chunk of chunks) {
+      if (chunk?.type === "void" && attempt.begun) yield this.#goesOn({ kind: "protocol" }, chunk.why);
       yield* attempt.take(chunk);
       if (attempt.stop) return;
     }
@@ -172,13 +196,18 @@ export class Recovery {
       yield retry(fault, message, plan);
       return true;
     }
-    if (!isRetried(fault) || error instanceof NothingCame) throw error;
+    const by = this.#target;
+    const isUseless = by !== this.#first && USELESS.includes(fault.kind);
+    if ((!isRetried(fault) && !isUseless) || error instanceof NothingCame) throw error;
     turn.overloads = fault.kind === "overloaded" ? turn.overloads + 1 : 0;
-    const next = turn.overloads >= OVERLOADS ? turn.nextFallback(this.#target) : undefined;
-    const plan = next ? turn.budget.atOnce() : turn.budget.after(fault, this.#ctx.now());
+    const spare = isUseless || turn.overloads >= OVERLOADS ? turn.nextFallback(by) : undefined;
+    if (spare && by === this.#first) turn.left = { fault, message };
+    if (isUseless && !spare) turn.fallback = undefined;
+    const next = isUseless ? (spare ?? this.#first) : spare;
+    const plan = spare ? turn.budget.atOnce() : turn.budget.after(isUseless ? (turn.left?.fault ?? fault) : fault, this.#ctx.now());
     if ("why" in plan && error instanceof Unfinished) return false;
-    if ("why" in plan) throw plan.why === "" ? error : new ModelError(`${message} ${plan.why}`, fault);
-    if (attempt.stands) return yield* this.#leave(attempt, fault, message, plan);
+    if ("why" in plan) throw this.#lastStraw(by, error as ModelError, fault, plan.why);
+    if (attempt.stands) return yield* this.#leave(attempt, fault, message, { ...plan, ...(next ? { next } : {}) });
     if (attempt.shown) yield { type: "void", why: CUT_OFF };
     this.#whole = !turn.wholeTried && isInStream(fault);
     turn.wholeTried ||= this.#whole;
@@ -186,8 +215,21 @@ export class Recovery {
     return true;
   }
 
+  /** Where another model was asked in the end, the failure of the one that was meant is told too. */
+  #lastStraw(by: Target, error: ModelError, fault: ModelFault, why: string): ModelError {
+    const { left } = this.#o.turn;
+    const meant = left && by !== this.#first ? `${nameOf(this.#first)} failed: ${left.message} And so did ${nameOf(by)}:` : "";
+    const message = [meant, error.message, why].filter(Boolean).join(" ");
+    return message === error.message ? error : new ModelError(message, meant ? left!.fault : fault);
+  }
+
   /** Ends the reply with what stands of it: the next call, which is to tell of the retry, asks for the rest. */
-  async *#leave(attempt: Attempt, fault: ModelFault, message: string, plan: Retry): AsyncGenerator<ModelChunk, false> {
+  async *#leave(
+    attempt: Attempt,
+    fault: ModelFault,
+    message: string,
+    plan: Retry & { readonly next?: Target },
+  ): AsyncGenerator<ModelChunk, false> {
     this.#o.turn.debt = { ...plan, fault, message };
     yield* attempt.complete();
     yield attempt.ends({ type: "stop", stop: "aborted", reminder: prompts["cut-off"] });
@@ -227,6 +269,7 @@ export class Recovery {
   async *#refused(attempt: Attempt, stop: StopChunk): AsyncGenerator<ModelChunk, boolean> {
     const { turn } = this.#o;
     const why = "A safety filter stopped the reply.";
+    if (attempt.begun) yield { ...this.#goesOn({ kind: "invalid" }, why), cause: "refusal" };
     if (attempt.shown) yield { type: "void", why };
     const first = turn.refusals++ < REFUSALS;
     const plan = first ? turn.budget.atOnce() : undefined;

@@ -14,9 +14,18 @@ export class TurnMemory {
   readonly #fallbacks: Target[];
   /** The model that the turn has fallen back to. */
   fallback: Target | undefined;
+  /** Why the model that the session has was left for another one. */
+  left: { readonly fault: ModelFault; readonly message: string } | undefined;
   /** A reply was cut off and its complete parts were kept: what is to be told and waited before the next call. */
   debt:
-    | { readonly fault: ModelFault; readonly message: string; readonly attempt: number; readonly of: number; readonly waitMs: number }
+    | {
+        readonly fault: ModelFault;
+        readonly message: string;
+        readonly attempt: number;
+        readonly of: number;
+        readonly waitMs: number;
+        readonly next?: Target;
+      }
     | undefined;
   /** What the API has refused as too long; `size` in characters of its messages. */
   tooLong: { readonly size: number; readonly message: string; readonly fault: ModelFault } | undefined;
@@ -35,7 +44,7 @@ export class TurnMemory {
     this.budget = budget;
     this.#fallbacks = [...fallbacks];
   }
-  /** Each is taken once, and the turn stays with it. */
+  /** Each is taken once, and the turn stays with it for as long as it can be asked. */
   nextFallback(now: Target): Target | undefined {
     for (let next = this.#fallbacks.shift(); next; next = this.#fallbacks.shift()) {
       if (next.entry.name === now.entry.name && next.model === now.model) continue;
