@@ -1,5 +1,6 @@
 /** The person's own command that prints an API key: run when one is needed, its key kept for a while and never shown. */
 import type { Processes } from "@heddle/kernel/plugin";
+import { masked } from "./mask.ts";
 
 export type KeyHelper = { readonly name: string; get(fresh: boolean): Promise<string> };
 /** Milliseconds. */
@@ -56,11 +57,11 @@ async function keyFrom({ command, cwd, env, run }: HelperOptions): Promise<strin
   return key;
 }
 
-/** Scripts that trace themselves say the key on stderr too. */
+/** Scripts that trace themselves say the key on stderr too, and others that they meet on their way. */
 function saidOf(stderr: string, stdout: string): string {
   let said = stderr;
   for (const word of stdout.split(/\s+/)) if (word.length >= 4) said = said.replaceAll(word, "***");
-  const flat = said.replace(/\s+/g, " ").trim();
+  const flat = masked(said).replace(/\s+/g, " ").trim();
   if (flat === "") return "";
   return ` (${flat.length > MAX_SAID ? `…${flat.slice(-MAX_SAID)}` : flat})`;
 }

@@ -46,6 +46,23 @@ describe("a key helper", () => {
     await expect(helper(() => result).get(false)).rejects.toThrow(new Error(`its command ${said}`));
   });
 
+  it.each([
+    "sk-ant-api03-abcdef",
+    "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+    "github_pat_11ABCDEFG0",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dBjftJeZ4CVP",
+    "AKIAIOSFODNN7EXAMPLE",
+    "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
+    "8f14e45fceea167a5a36dedd4bea2543",
+    "TOKEN=hunter22",
+    "Authorization: Bearer hunter22",
+  ])("shows no other key that its command met: %s", async (key) => {
+    const error = await helper(() => ({ exitCode: 1, stderr: `in /usr/lib/python3.11/site-packages/keyring_of_vault-2: ${key} is bad` }))
+      .get(false)
+      .catch((e: Error) => e.message);
+    expect(error).toMatch(/in \/usr\/lib\/python3\.11\/site-packages\/keyring_of_vault-2: (TOKEN=|Authorization: Bearer )?\*\*\* is bad/);
+  });
+
   it("is a command line of the shell, with the variables of the settings", async () => {
     const { run } = nodeProcesses({ env: { PATH: process.env["PATH"], ANTHROPIC_API_KEY: "other" } });
     const command = 'test -z "$ANTHROPIC_API_KEY" && printf "%s" "$PROFILE" | tr a-z A-Z';
