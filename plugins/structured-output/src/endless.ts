@@ -1,6 +1,7 @@
 /** Finds schemas that lead back to themselves without going into the value: checking any value against them would never end. */
 import type { Json } from "@heddle/kernel/plugin";
-import type { Schema } from "./schema.ts";
+
+type Schema = { readonly [key: string]: Json };
 
 /** Keywords that hold for the same value as the schema they stand in: a schema, or a list of them; `dependentSchemas` has some by name. */
 const SAME_VALUE = ["not", "if", "then", "else", "allOf", "anyOf", "oneOf"] as const;
