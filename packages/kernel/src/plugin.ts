@@ -10,7 +10,7 @@ export * from "./protocol.ts";
 export { z };
 
 /** The plugin API version. Additive change: minor. Anything else: major. */
-export const API_VERSION = "1.0.0";
+export const API_VERSION = "1.1.0";
 
 /** A typed key for something one plugin offers another. Compared by id, so two copies of a package still agree. */
 export type Service<T> = { id: string; readonly _type?: T };

@@ -92,7 +92,7 @@ describe("a broken plugin is one line, and the rest goes on", () => {
     [
       "is for another API",
       setup(() => ({}), { manifest: { api: "^2.0.0" } }),
-      "api: was built for plugin API ^2.0.0, and this is 1.0.0; install a version that fits",
+      "api: was built for plugin API ^2.0.0, and this is 1.1.0; install a version that fits",
     ],
     [
       "contributes without code",
