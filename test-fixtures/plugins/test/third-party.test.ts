@@ -100,7 +100,7 @@ describe("a third-party plugin, packed and installed", () => {
         'plugin "broken-hangs-in-setup"@1.0.0 (package broken-hangs-in-setup): its setup gave no answer within 5000 ms',
         'plugin "broken-manifest-mismatch"@1.0.0 (package broken-manifest-mismatch): setup returns tools "Delivered", but heddle.contributes.tools in package.json does not name it; heddle.contributes.tools in package.json names "Promised", but setup does not return it',
         'plugin "broken-name-clash"@1.0.0 (package broken-name-clash): tools "Greeting" is already the name of one of plugin "acme-greeter"; rename one of them in the settings, for example {"plugins":[{"package":"broken-name-clash","rename":{"tools/Greeting":"BrokenGreeting"}}]}',
-        'plugin "broken-needs-other-api"@1.0.0 (package broken-needs-other-api): was built for plugin API ^9.0.0, and this is 1.0.0; install a version that fits',
+        'plugin "broken-needs-other-api"@1.0.0 (package broken-needs-other-api): was built for plugin API ^9.0.0, and this is 1.1.0; install a version that fits',
         'plugin "broken-requires-missing"@1.0.0 (package broken-requires-missing): requires "acme-nowhere" ^1.0.0, which is not installed or not enabled; install or enable it',
         'plugin "broken-returns-rubbish" (attachments "returns-rubbish") returned something unusable: mood: Invalid input: expected string, received number',
         'plugin "broken-throws-in-call" (attachments "throws-in-call") threw: Cannot read properties of undefined (reading \'mood\')',
