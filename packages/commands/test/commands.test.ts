@@ -86,7 +86,7 @@ describe("the built-in commands", () => {
     expect([r.shown, changes(r)]).toEqual([[answer], expected]);
   });
   it("/cost names what broke the cached prefix, and what that cost", async () => {
-    const usage = { input: 10, output: 1 };
+    const usage = { input: 1_100, output: 1 };
     const tiers = [{ input: 2, output: 10, cacheRead: 0.2, cacheWrite: 2.5 }];
     const shop: Provider = {
       name: "shop",
