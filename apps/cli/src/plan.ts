@@ -1,9 +1,10 @@
 /** What is decided before a runtime starts: settings and flags put together, plugins found, nothing of theirs loaded. */
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
+import type { Processes } from "@heddle/kernel";
 import { NEWEST } from "@heddle/provider-anthropic/newest";
-import { type Candidate, circlesOf, meaningOf, type Problem } from "@heddle/runtime";
-import { nodeProcesses } from "@heddle/runtime/node";
+import type { Candidate, Problem } from "@heddle/runtime";
+import { circlesOf, meaningOf } from "@heddle/runtime/aliases";
 import { readSettingsFile } from "./config/file.ts";
 import { type Config, readConfig, type ScopedRule, UNTRUSTED, withoutTools } from "./config/read.ts";
 import { type Credentials, compatible, credentials, helperTtl, refuseBadCompatible, refuseBadUrl } from "./credentials.ts";
@@ -155,7 +156,7 @@ function keySource(command: string | undefined, config: Config, io: Io): { apiKe
   if (command === undefined) return {};
   const { ttlMs, notice } = helperTtl(config, io.env);
   if (notice !== undefined) config.notices.push(notice);
-  const { run } = nodeProcesses();
+  const run: Processes["run"] = async (o) => (await import("@heddle/runtime/node")).nodeProcesses().run(o);
   return { apiKey: keyHelper({ command, cwd: io.userDir, env: config.env, ttlMs, run, now: Date.now }) };
 }
 

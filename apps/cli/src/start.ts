@@ -1,5 +1,6 @@
 /** Runs the program: signals, streams that break, errors, and the exit code. */
 import { homedir } from "node:os";
+import * as z from "zod";
 import { CliError, EXIT, type ExitCode, UsageError } from "./exit.ts";
 import { type Io, say } from "./io.ts";
 import { strayLine } from "./stray.ts";
@@ -8,6 +9,8 @@ import { strayLine } from "./stray.ts";
 const GRACE_MS = 1_500;
 
 export async function start(argv: readonly string[]): Promise<never> {
+  // Compiling each schema at its first use costs a start more than all of a long session wins by it.
+  z.config({ jitless: true });
   const userDir = homedir();
   const cwd = currentFolder();
   if (cwd === undefined) {

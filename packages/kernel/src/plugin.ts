@@ -264,13 +264,14 @@ export interface PluginDefinition<O extends z.ZodType = z.ZodType> {
 }
 export const definePlugin = <O extends z.ZodType>(it: PluginDefinition<O>): PluginDefinition => it as unknown as PluginDefinition;
 
-/** Fixes the JSON Schema with the plugin's own copy of zod, when it is first asked for. */
-export function defineTool<S extends z.ZodType>(tool: Tool<S>): Tool {
-  let schema = tool.jsonSchema;
+/** Fixes the JSON Schema with the plugin's own copy of zod, or by the function that is given, when it is first asked for. */
+export function defineTool<S extends z.ZodType>(tool: Omit<Tool<S>, "jsonSchema"> & { jsonSchema?: Json | (() => Json) }): Tool {
+  let schema: Json | undefined;
   return {
     ...(tool as unknown as Tool),
     get jsonSchema(): Json {
-      schema ??= z.toJSONSchema(tool.input, { io: "input" }) as Json;
+      const { jsonSchema: own, input } = tool;
+      schema ??= (typeof own === "function" ? own() : own) ?? (z.toJSONSchema(input, { io: "input" }) as Json);
       return schema;
     },
   };

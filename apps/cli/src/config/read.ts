@@ -1,6 +1,6 @@
 /** The one reader of configuration: finds the settings files, merges them by rank, and takes from a project only what it may say. */
 import { join, resolve } from "node:path";
-import { meaningOf } from "@heddle/runtime";
+import { meaningOf } from "@heddle/runtime/aliases";
 import { UsageError } from "../exit.ts";
 import { COMPATIBLE, DEFAULT_PROVIDER, OWN_PROVIDERS } from "../first-party.ts";
 import { bareTool } from "../rule-list.ts";

@@ -1,128 +1,15 @@
-/** The network of Node: one request to a public address, which is checked after its name is resolved and before anything connects. */
-import { lookup as systemLookup } from "node:dns/promises";
-import http from "node:http";
-import https from "node:https";
-import { isIP, type LookupFunction } from "node:net";
-import { type Transform, Writable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import zlib from "node:zlib";
-import type { Network, NetworkAnswer, NetworkOptions } from "@heddle/kernel";
-import { publicAddresses } from "./addresses.ts";
+/** The network of Node. What speaks HTTP is loaded by the first request: a start without one takes a fifth less time. */
+import type { Network } from "@heddle/kernel";
+import type { NetworkAccess } from "./network-access.ts";
 
-type Resolved = { readonly address: string; readonly family: number };
-export type NetworkAccess = {
-  /** Hosts that may be of this machine or its network: a name or address as URLs spell it, or `*.name` for all below a name. */
-  readonly allowPrivate?: readonly string[];
-  /** In place of the system's resolver. */
-  readonly resolve?: (host: string) => Promise<readonly Resolved[]>;
-};
+export type { NetworkAccess };
 
-const MAX_BYTES = 10 * 1024 * 1024;
-const TIMEOUT_MS = 30_000;
-
-export function nodeNetwork({ allowPrivate = [], resolve = (host) => systemLookup(host, { all: true }) }: NetworkAccess = {}): Network {
-  const isPublic = publicAddresses();
-  const check = (host: string, address: string): void => {
-    if (isPublic(address) || allowPrivate.some((allowed) => covers(allowed.toLowerCase(), host))) return;
-    throw fault("EPRIVATE", `${host}${host === address ? "" : ` (${address})`} is no address of the public internet`);
-  };
-  /** What is checked here is what is connected to: nothing asks a resolver again. */
-  const lookup: LookupFunction = (host, options, done) => {
-    resolve(host)
-      .then((found) => {
-        const fit = found.filter((r) => !options.family || r.family === options.family);
-        if (fit.length === 0) throw fault("ENOTFOUND", `${host} has no address`);
-        for (const { address } of fit) check(host, address);
-        return fit;
-      })
-      .then(
-        (fit) => (options.all ? done(null, [...fit]) : done(null, fit[0]!.address, fit[0]!.family)),
-        (error) => done(error, []),
-      );
-  };
+export function nodeNetwork(access: NetworkAccess = {}): Network {
+  let loaded: Promise<Network> | undefined;
   return {
-    async get(address, o = {}) {
-      o.signal?.throwIfAborted();
-      const url = URL.canParse(address) ? new URL(address) : undefined;
-      if (!url || !/^https?:$/.test(url.protocol)) throw fault("EINVAL", `not an http or https address: ${address}`);
-      if (url.username !== "" || url.password !== "") throw fault("EINVAL", "an address with a user name or password in it is not asked");
-      const host = url.hostname.replace(/^\[|\]$/g, "");
-      if (isIP(host)) check(host, host); // nobody looks it up
-      return await ask(url, lookup, o);
+    async get(url, options) {
+      loaded ??= import("./request.ts").then(({ requests }) => requests(access));
+      return (await loaded).get(url, options);
     },
   };
 }
-
-const covers = (allowed: string, host: string): boolean => {
-  const name = host.replace(/\.$/, "");
-  return allowed.startsWith("*.") ? name.endsWith(allowed.slice(1)) : allowed.replace(/^\[|\]$/g, "") === name;
-};
-
-function fault(code: string, message: string): Error {
-  return Object.assign(new Error(message), { code });
-}
-
-/** A connection of its own, so that no request runs over one whose address was checked for another host. */
-async function ask(url: URL, lookup: LookupFunction, o: NetworkOptions): Promise<NetworkAnswer> {
-  const { timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES } = o;
-  const late = new AbortController();
-  const alarm = setTimeout(() => late.abort(fault("ETIMEDOUT", `no whole answer within ${timeoutMs / 1000} s`)), timeoutMs);
-  const signal = AbortSignal.any([late.signal, ...(o.signal ? [o.signal] : [])]);
-  const headers = { "accept-encoding": Object.keys(DECODERS).join(", "), ...o.headers };
-  const request = (url.protocol === "https:" ? https : http).request(url, { lookup, agent: false, headers, signal });
-  try {
-    const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
-      request.on("error", reject).on("response", resolve).end();
-    });
-    return { status: response.statusCode!, headers: headersOf(response.headers), ...(await bodyOf(response, maxBytes, signal)) };
-  } catch (error) {
-    throw signal.aborted ? signal.reason : error;
-  } finally {
-    clearTimeout(alarm);
-    request.destroy();
-  }
-}
-
-const headersOf = (headers: http.IncomingHttpHeaders): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value].flat().join(", ")]])));
-
-/** What comes is unpacked as it comes, and no more of it than is kept. */
-async function bodyOf(
-  response: http.IncomingMessage,
-  maxBytes: number,
-  signal: AbortSignal,
-): Promise<Pick<NetworkAnswer, "body" | "truncated">> {
-  const packed = (response.headers["content-encoding"] ?? "").toLowerCase().split(/[\s,]+/);
-  const makers = packed.filter((name) => name !== "" && name !== "identity").map((name) => DECODERS[name]);
-  if (makers.length > MAX_LAYERS || makers.includes(undefined))
-    throw fault("EENCODING", `its content encoding "${packed.join(", ")}" is not known here`);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  const enough = new AbortController();
-  const keep = new Writable({
-    write(chunk: Buffer, _, done) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > maxBytes) enough.abort();
-      done();
-    },
-  });
-  const decoders = makers.reverse().map((make) => make!());
-  await pipeline([response, ...decoders, keep], { signal: AbortSignal.any([signal, enough.signal]) }).catch((error) => {
-    if (!enough.signal.aborted) throw error;
-  });
-  return { body: new Uint8Array(Buffer.concat(chunks).subarray(0, maxBytes)), truncated: size > maxBytes };
-}
-
-const MAX_LAYERS = 3;
-/** What ends too early is taken as far as it goes, as browsers do. */
-const LAX = { finishFlush: zlib.constants.Z_SYNC_FLUSH };
-/** Node 20 has none. */
-const { createZstdDecompress: zstd } = zlib as { createZstdDecompress?: () => Transform };
-const DECODERS: Readonly<Record<string, () => Transform>> = {
-  gzip: () => zlib.createGunzip(LAX),
-  "x-gzip": () => zlib.createGunzip(LAX),
-  deflate: () => zlib.createInflate(LAX),
-  br: () => zlib.createBrotliDecompress({ finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH }),
-  ...(zstd ? { zstd } : {}),
-};

@@ -1,9 +1,9 @@
 /** Ends code of others that blocks the thread: a loop without an end in a plugin costs a second, not the session. */
 import { executionAsyncId } from "node:async_hooks";
 import { realpathSync } from "node:fs";
-import inspector from "node:inspector";
+import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import type { PluginId, Watch } from "@heddle/kernel";
 import type { Watchdog } from "../types.ts";
 import { BEAT, CURRENT, ENTERED, LIVE, WORKER } from "./watchdog-worker.ts";
@@ -14,6 +14,13 @@ export type WatchdogOptions = { readonly stallMs?: number };
 const BEAT_MS = 50;
 
 type Live = { readonly plugin: PluginId; readonly stop: (why: string) => void; started: boolean; readonly start: () => void };
+
+/** What a start without code of others does not need; loading it takes milliseconds. */
+type Tools = Pick<typeof import("node:worker_threads"), "Worker"> & { readonly inspector: typeof import("node:inspector") };
+function tools(): Tools {
+  const load = createRequire(import.meta.url);
+  return { Worker: load("node:worker_threads").Worker, inspector: load("node:inspector") };
+}
 
 /**
  * A worker watches a heartbeat. When it stops while a watched call is open, the worker looks through the inspector whose code is
@@ -76,7 +83,7 @@ export function nodeWatchdog(o: WatchdogOptions = {}): Watchdog {
     });
   };
 
-  const begin = (): void => {
+  const begin = ({ Worker }: Tools): void => {
     Atomics.store(cells, CURRENT, -1);
     Object.assign(globalThis, { [Symbol.for(ENTERED)]: executionAsyncId }); // for the inspector, which sees globals only
     const made = new Worker(WORKER, { eval: true, execArgv: [], workerData: { cells, folders, stallMs: o.stallMs ?? 1_000 } });
@@ -97,9 +104,10 @@ export function nodeWatchdog(o: WatchdogOptions = {}): Watchdog {
         ids.push(id);
         folders.push(`${pathToFileURL(realOr(dir)).href}/`);
       }
-      if (inspector.url() !== undefined) return; // at a breakpoint of a developer nothing has hung
+      const loaded = tools();
+      if (loaded.inspector.url() !== undefined) return; // at a breakpoint of a developer nothing has hung
       if (worker) worker.postMessage(folders);
-      else begin();
+      else begin(loaded);
     },
     watch,
     stop() {

@@ -16,7 +16,7 @@ export const bashOutputTool = (background: BackgroundRuns, ripgrep: string): Too
     name: "BashOutput",
     description: prompts["bash-output"],
     input,
-    jsonSchema: leanSchema(input),
+    jsonSchema: () => leanSchema(input),
     deferred: true,
     overlap: "shared",
     effects: () => [],

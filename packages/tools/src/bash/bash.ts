@@ -54,7 +54,7 @@ export const bashTool = (services: Services): Tool =>
     name: "Bash",
     description: prompts.bash,
     input,
-    jsonSchema: leanSchema(input),
+    jsonSchema: () => leanSchema(input),
     overlap: "exclusive",
     failureCancels: true,
     outputLimit: services.outputLimit + NOTES,

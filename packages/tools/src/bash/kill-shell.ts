@@ -15,7 +15,7 @@ export const killShellTool = (background: BackgroundRuns): Tool =>
     name: "KillShell",
     description: prompts["kill-shell"],
     input,
-    jsonSchema: leanSchema(input),
+    jsonSchema: () => leanSchema(input),
     deferred: true,
     overlap: "shared",
     deadlineMs: DEADLINE_MS,

@@ -27,7 +27,7 @@ export const monitorTool = (background: BackgroundRuns, ripgrep: string): Tool =
     name: "Monitor",
     description: prompts.monitor,
     input,
-    jsonSchema: leanSchema(input),
+    jsonSchema: () => leanSchema(input),
     deferred: true,
     overlap: "shared",
     effects: () => [],

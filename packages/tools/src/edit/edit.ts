@@ -25,7 +25,7 @@ export const editTool = (services: ChangeServices): Tool =>
     aliases: ["MultiEdit"],
     description: prompts.edit,
     input,
-    jsonSchema: leanSchema(input),
+    jsonSchema: () => leanSchema(input),
     overlap: "exclusive",
     effects: async (i, ctx) => [{ kind: "write", target: await targetPath(ctx, i.file_path) }],
     run(i, ctx) {

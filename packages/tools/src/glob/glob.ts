@@ -20,7 +20,7 @@ export const globTool = (ripgrep: string): Tool =>
     name: "Glob",
     description: prompts.glob,
     input,
-    jsonSchema: leanSchema(input),
+    jsonSchema: () => leanSchema(input),
     overlap: "shared",
     effects: async (i, ctx) => [{ kind: "read", target: plan(await rootOf(ctx, i), i.pattern).base }],
     run(i, ctx) {

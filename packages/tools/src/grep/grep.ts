@@ -19,7 +19,7 @@ export const grepTool = (ripgrep: string): Tool =>
     name: "Grep",
     description: prompts.grep,
     input,
-    jsonSchema: leanSchema(input),
+    jsonSchema: () => leanSchema(input),
     overlap: "shared",
     effects: async (i, ctx) => [{ kind: "read", target: await targetOf(ctx, i) }],
     run(i, ctx) {

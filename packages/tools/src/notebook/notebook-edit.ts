@@ -24,7 +24,7 @@ export const notebookEditTool = (services: ChangeServices): Tool =>
     name: "NotebookEdit",
     description: prompts["notebook-edit"],
     input,
-    jsonSchema: leanSchema(input),
+    jsonSchema: () => leanSchema(input),
     deferred: true,
     overlap: "exclusive",
     effects: async (i, ctx) => [{ kind: "write", target: await targetPath(ctx, i.notebook_path) }],

@@ -29,7 +29,7 @@ export const enterPlanModeTool = (): Tool =>
     name: "EnterPlanMode",
     description: prompts["enter-plan-mode"],
     input: nothing,
-    jsonSchema: leanSchema(nothing),
+    jsonSchema: () => leanSchema(nothing),
     overlap: "exclusive",
     deferred: true,
     isEnabled: (session) => !session.headless,
@@ -52,7 +52,7 @@ export const exitPlanModeTool = (): Tool =>
     name: "ExitPlanMode",
     description: prompts["exit-plan-mode"],
     input,
-    jsonSchema: leanSchema(input),
+    jsonSchema: () => leanSchema(input),
     overlap: "exclusive",
     isEnabled: (session) => !session.headless,
     observable({ plan }, ctx) {

@@ -21,7 +21,7 @@ export const askUserQuestionTool = (): Tool =>
     name: "AskUserQuestion",
     description: prompts["ask-user-question"],
     input,
-    jsonSchema: leanSchema(input),
+    jsonSchema: () => leanSchema(input),
     overlap: "exclusive",
     isEnabled: (session) => !session.headless,
     effects: () => [],

@@ -37,7 +37,7 @@ export const readTool = (files: FileState, shell: ShellFolder): Tool =>
     name: "Read",
     description: prompts.read,
     input,
-    jsonSchema: leanSchema(input),
+    jsonSchema: () => leanSchema(input),
     overlap: "shared",
     outputLimit: 2 * MAX_SHOWN, // line numbers come on top
     effects: async (i, ctx) => [{ kind: "read", target: await locate(ctx.capability(FS), absolute(ctx.session.cwd, i.file_path)) }],

@@ -45,7 +45,7 @@ export const taskTool = (home: string | undefined): Tool =>
     aliases: ["Agent"],
     description: prompts.task,
     input,
-    jsonSchema: leanSchema(input),
+    jsonSchema: () => leanSchema(input),
     overlap: "shared",
     deadlineMs: DEADLINE_MS,
     graceMs: GRACE_MS,

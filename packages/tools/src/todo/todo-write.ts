@@ -9,7 +9,7 @@ export const todoWriteTool = (): Tool =>
     name: TODO_WRITE,
     description: prompts["todo-write"],
     input: TodoList,
-    jsonSchema: leanSchema(TodoList),
+    jsonSchema: () => leanSchema(TodoList),
     overlap: "exclusive",
     effects: () => [],
     run: ({ todos }) => state(todos),

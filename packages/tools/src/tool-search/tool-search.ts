@@ -20,7 +20,7 @@ export const toolSearchTool = (): Tool =>
     name: "ToolSearch",
     description: prompts["tool-search"],
     input,
-    jsonSchema: leanSchema(input),
+    jsonSchema: () => leanSchema(input),
     overlap: "shared",
     isEnabled: (session) => session.list("tools").some((t) => t.deferred),
     effects: () => [],

@@ -22,7 +22,7 @@ export const webFetchTool = (cache: PageCache): Tool =>
     name: "WebFetch",
     description: prompts["web-fetch"],
     input,
-    jsonSchema: leanSchema(input),
+    jsonSchema: () => leanSchema(input),
     overlap: "shared",
     effects: (i) => [{ kind: "network", target: addressOf(i).href }],
     run: (i, ctx) => fetchPage(addressOf(i), ctx, cache),

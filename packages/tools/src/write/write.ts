@@ -15,7 +15,7 @@ export const writeTool = (services: ChangeServices): Tool =>
     name: "Write",
     description: prompts.write,
     input,
-    jsonSchema: leanSchema(input),
+    jsonSchema: () => leanSchema(input),
     overlap: "exclusive",
     effects: async (i, ctx) => [{ kind: "write", target: await targetPath(ctx, i.file_path) }],
     run(i, ctx) {
