@@ -1,41 +1,56 @@
 /** The decision on one tool call, from its effects, the rules and the mode. Reads the file system, changes nothing, knows no session. */
 import { resolve } from "node:path";
 import type { Call, Effect, Json, Verdict } from "@heddle/kernel/plugin";
-import { CommandReading, type World } from "./bash.ts";
 import { isPrivateHost } from "./hosts.ts";
-import { allows, forbiddenBelow, forbids, type Located, locate, mapOf, type PathMap, type Place, protectedPart } from "./paths.ts";
-import { coversHost, coversTool, FILE_TOOLS, type Rule } from "./rule.ts";
+import { remembering } from "./memo.ts";
+import { inMode, type Mode, PLAN } from "./modes.ts";
+import { allows, forbiddenBelow, forbids, type Located, locate, mapOf, type PathMap, type Place } from "./paths.ts";
+import { protectedPart } from "./protected.ts";
+import { coversField, coversHost, coversTool, FILE_TOOLS, type Rule } from "./rule.ts";
 import type { Rules } from "./rules.ts";
-import { wildcard } from "./wildcard.ts";
+import type { ShellCommand } from "./shell-command.ts";
 
-export const MODES = ["default", "acceptEdits", "plan", "bypassPermissions"] as const;
-export type Mode = (typeof MODES)[number];
 export type Subject = Pick<Call, "tool" | "input">;
 
 /** Every verdict says in `rule` what it rests on. `place` holds the port that paths are resolved with. */
 export async function decide(call: Subject, effects: readonly Effect[], rules: Rules, mode: Mode, place: Place): Promise<Verdict> {
-  const map = await mapOf(place);
-  const world: World = { place, map };
+  return (await explain(call, effects, rules, mode, place)).verdict;
+}
+
+/** The decision, and the commands that it was made of. */
+export type Explained = { readonly verdict: Verdict; readonly commands: readonly ShellCommand[] };
+export async function explain(call: Subject, effects: readonly Effect[], rules: Rules, mode: Mode, where: Place): Promise<Explained> {
+  const place = { ...where, fs: remembering(where.fs) };
+  const map = await mapOf(place, rootsOf(rules));
   const facts = new Map<Effect, Located>();
   for (const e of effects)
     if (e.kind === "read" || e.kind === "write") facts.set(e, await spelled(call, await locate(e.target, map, place.fs), place, map));
-  const bash = call.tool === "Bash";
-  const commands = bash ? commandsOf(call, effects).map((c) => new CommandReading(c, world)) : [];
-  const one: Judging = { call, effects, facts, commands, rules, world };
+  const texts = call.tool === "Bash" ? commandsOf(call, effects) : [];
+  const commands = texts.length > 0 ? await (await import("./shell-command.ts")).readAll(texts, { place, map }) : [];
+  const verdict = await judged({ call, effects, facts, commands, rules, place, map }, mode);
+  return { verdict: inMode(verdict, mode), commands };
+}
 
+const rootsOf = (rules: Rules): readonly string[] => [
+  ...new Set([...rules.allow, ...rules.ask, ...rules.deny].flatMap((r) => (r.root === undefined ? [] : [r.root]))),
+];
+
+/** What is strictest is looked for first. */
+async function judged(one: Judging, mode: Mode): Promise<Verdict> {
+  const { call, effects, commands, rules } = one;
+  const bash = call.tool === "Bash";
   const denied = await forbidding(one, rules.deny);
   if (denied?.sure) return { say: "deny", why: `the rule "${denied.rule.label}" forbids it`, rule: denied.rule.label };
-  const looking = bash && commands.length > 0 && (await onlyLooks(one));
-  if (
-    mode === "plan" &&
-    (effects.some((e) => e.kind === "write") || (effects.some((e) => e.kind === "execute") && !looking) || (bash && !looking))
-  )
-    return { say: "deny", why: PLAN, rule: "mode plan" };
+  if (mode === "plan") {
+    const looking = bash && commands.length > 0 && (await onlyLooks(one));
+    if (effects.some((e) => e.kind === "write" || (e.kind === "execute" && !looking)) || (bash && !looking))
+      return { say: "deny", why: PLAN, rule: "mode plan" };
+  }
   if (denied) return { say: "ask", why: `it may be what "${denied.rule.label}" forbids`, rule: denied.rule.label };
   const asked = await forbidding(one, rules.ask);
   if (asked) return { say: "ask", why: `the rule "${asked.rule.label}" wants to be asked`, rule: asked.rule.label };
-  for (const command of commands) {
-    const target = command.critical();
+  for (const { reading } of commands) {
+    const target = reading.critical();
     if (target) return { say: "ask", why: `it would remove ${target}`, rule: "critical removal" };
   }
   const hidden = await hiddenBelow(one);
@@ -43,9 +58,6 @@ export async function decide(call: Subject, effects: readonly Effect[], rules: R
   if (mode === "bypassPermissions") return { say: "allow", rule: "mode bypassPermissions" };
   return allowing(one, mode);
 }
-
-const PLAN =
-  "plan mode is on, so nothing may be changed or run. Read and search as you need, then present the plan (with ExitPlanMode where you have it); the person switches the mode when it is accepted.";
 
 /** Rules are about the path that was asked for as well as the one it leads to; a tool may name only the latter. */
 async function spelled(call: Subject, at: Located, place: Place, map: PathMap): Promise<Located> {
@@ -60,9 +72,10 @@ type Judging = {
   readonly call: Subject;
   readonly effects: readonly Effect[];
   readonly facts: ReadonlyMap<Effect, Located>;
-  readonly commands: readonly CommandReading[];
+  readonly commands: readonly ShellCommand[];
   readonly rules: Rules;
-  readonly world: World;
+  readonly place: Place;
+  readonly map: PathMap;
 };
 
 /** What the tool says it runs and what the model asked for; a tool that says nothing is taken at the model's word. */
@@ -90,7 +103,7 @@ async function forbidding(one: Judging, rules: readonly Rule[]): Promise<{ rule:
 }
 
 /** For rules that forbid: what the call is named, what it touches, what it says. */
-function coversCall(rule: Rule, { call, effects, facts, world }: Judging): boolean {
+function coversCall(rule: Rule, { call, effects, facts, map }: Judging): boolean {
   const { covers } = rule;
   const named = coversTool(rule, call.tool);
   switch (covers.kind) {
@@ -107,35 +120,32 @@ function coversCall(rule: Rule, { call, effects, facts, world }: Judging): boole
     }
     case "path": {
       if (rule.tool !== "Read" && rule.tool !== "Edit" && !named) return false;
-      return [...facts].some(([e, at]) => (e.kind === "write" || covers.access === "read") && forbids(rule, at, world.map));
+      return [...facts].some(([e, at]) => (e.kind === "write" || covers.access === "read") && forbids(rule, at, map));
     }
     case "domain":
       return effects.some((e) => e.kind === "network" && coversHost(hostOf(e.target) ?? "", covers.host));
     case "field":
-      return named && covers.names.some((name) => matchesField(field(call.input, name), covers.value));
+      return named && covers.names.some((name) => coversField(field(call.input, name), covers.value));
     case "command":
       return false;
   }
 }
 
-const matchesField = (value: Json | undefined, wanted: string): boolean =>
-  value !== undefined && (value === null || typeof value !== "object") && wildcard(wanted, String(value));
-
 async function onlyLooks({ commands }: Judging): Promise<boolean> {
   for (const command of commands) {
-    const covered = await command.covered({ allow: [], ask: [], deny: [] });
+    const covered = await command.covered({ allow: [], bounds: [], edits: false });
     if (!("by" in covered)) return false;
   }
   return true;
 }
 
 /** A search reads files that its effects do not name. */
-async function hiddenBelow({ call, facts, rules, world }: Judging): Promise<{ why: string; rule: string } | undefined> {
+async function hiddenBelow({ call, facts, rules, map, place }: Judging): Promise<{ why: string; rule: string } | undefined> {
   if (call.tool !== "Grep") return undefined;
   const bounds = [...rules.deny, ...rules.ask].filter((r) => r.covers.kind === "path" && r.covers.access === "read");
   if (bounds.length === 0) return undefined;
   for (const at of facts.values()) {
-    const found = await forbiddenBelow(at, bounds, world.map, world.place.fs);
+    const found = await forbiddenBelow(at, bounds, map, place.fs);
     if (found === "?")
       return { why: `the folder holds too many files to tell whether "${bounds[0]!.label}" speaks of one`, rule: bounds[0]!.label };
     if (found) return { why: `the search would reach ${found}, which a rule forbids to read`, rule: bounds[0]!.label };
@@ -146,10 +156,10 @@ async function hiddenBelow({ call, facts, rules, world }: Judging): Promise<{ wh
 async function allowing(one: Judging, mode: Mode): Promise<Verdict> {
   const { call, effects, commands, rules } = one;
   const whole = rules.allow.find(
-    (r) =>
-      coversTool(r, call.tool) &&
-      (r.covers.kind === "everything" ||
-        (r.covers.kind === "field" && r.covers.names.some((n) => field(call.input, n) === (r.covers as { value: string }).value))),
+    ({ covers, ...r }) =>
+      coversTool({ ...r, covers }, call.tool) &&
+      (covers.kind === "everything" ||
+        (covers.kind === "field" && covers.names.some((n) => coversField(field(call.input, n), covers.value)))),
   );
   const by = new Set<string>();
   for (const e of effects) {
@@ -160,9 +170,10 @@ async function allowing(one: Judging, mode: Mode): Promise<Verdict> {
   }
   if (call.tool === "Bash" && !whole) {
     if (commands.length === 0) return { say: "ask", why: "it does not say what it runs", rule: `mode ${mode}` };
+    const bounds = [...rules.deny, ...rules.ask].filter((r) => r.covers.kind === "path");
     for (const command of commands) {
-      const covered = await command.covered(rules);
-      if ("why" in covered) return { say: "ask", why: covered.why, rule: `mode ${mode}` };
+      const covered = await command.covered({ allow: rules.allow, bounds, edits: mode === "acceptEdits" });
+      if ("why" in covered) return { say: "ask", why: covered.why, rule: covered.rule ?? `mode ${mode}` };
       by.add(covered.by);
     }
   }
@@ -170,7 +181,7 @@ async function allowing(one: Judging, mode: Mode): Promise<Verdict> {
 }
 
 async function coverEffect(
-  { call, facts, rules, world }: Judging,
+  { call, facts, rules, map }: Judging,
   e: Effect,
   mode: Mode,
   whole: Rule | undefined,
@@ -183,7 +194,7 @@ async function coverEffect(
       ? allows(
           rules.allow.filter((r) => r.covers.kind === "path" && r.covers.access === access),
           at,
-          world.map,
+          map,
         )
       : undefined;
   if (e.kind === "write" && at) {

@@ -11,23 +11,26 @@ import {
   type Verdict,
   z,
 } from "@heddle/kernel/plugin";
-import { decide, MODES, type Mode } from "./decide.ts";
+import { decide } from "./decide.ts";
+import { MODES, type Mode } from "./modes.ts";
 import type { Place } from "./paths.ts";
 import { readRules } from "./rules.ts";
 
-export { decide, MODES, type Mode, type Subject } from "./decide.ts";
+export { type Checked, check, type Question } from "./check.ts";
+export { decide, type Subject } from "./decide.ts";
+export { MODES, type Mode } from "./modes.ts";
 export type { Place } from "./paths.ts";
 export type { Rule, RuleText } from "./rule.ts";
 export { type Rules, type RuleTexts, readRules } from "./rules.ts";
 
-const RuleList = z.array(z.object({ rule: z.string(), source: z.string() })).default([]);
-/** `home` and `settingsRoot` are absolute paths: what `~/` and `/` stand for in a rule. Without `settingsRoot`, `/` is the session's folder. */
+const RuleList = z.array(z.object({ rule: z.string(), source: z.string(), root: z.string().optional() })).default([]);
+/** `home` is the absolute path that `~` stands for; without `bypass` the mode bypassPermissions is `default`. */
 export const Options = z.object({
   allow: RuleList,
   ask: RuleList,
   deny: RuleList,
   home: z.string().optional(),
-  settingsRoot: z.string().optional(),
+  bypass: z.boolean().default(true),
 });
 
 /** Provided by whoever keeps a shell's folder from one command to the next. */
@@ -65,7 +68,7 @@ const strictest = (verdicts: readonly Verdict[]): Verdict =>
 export default definePlugin({
   options: Options,
   setup({ options }) {
-    const { home, settingsRoot } = options;
+    const { home, bypass } = options;
     const { rules, reports } = readRules(options, home);
     const gate: Gate = {
       name: "rules",
@@ -77,8 +80,12 @@ export default definePlugin({
         };
         for (const report of reports) once(`reported ${report}`, report);
         const { cwd, directories, permissionMode } = ctx.session;
-        const mode = MODES.find((m): m is Mode => m === permissionMode);
-        if (!mode) once(`mode ${permissionMode}`, `The permission mode "${permissionMode}" is not known here; "default" is used.`);
+        const wanted = MODES.find((m): m is Mode => m === permissionMode);
+        if (!wanted) once(`mode ${permissionMode}`, `The permission mode "${permissionMode}" is not known here; "default" is used.`);
+        if (wanted === "auto") once("mode auto", "Nothing here decides in the person's place, so the mode auto asks as default does.");
+        const closed = wanted === "bypassPermissions" && !bypass;
+        if (closed) once("no bypass", 'The settings switch the mode bypassPermissions off; "default" is used.');
+        const mode = closed ? "default" : (wanted ?? "default");
         const { allowedTools = [] } = ctx.turn.controls;
         const { folder } = ctx.capability(SESSION);
         const own = folder === null ? [] : [{ rule: `Read(/${folder}/outputs/**)`, source: "this session" }]; // what results were too long for
@@ -92,11 +99,10 @@ export default definePlugin({
           directories,
           fs: ctx.capability(FS),
           ...(home === undefined ? {} : { home }),
-          ...(settingsRoot === undefined ? {} : { settingsRoot }),
           ...(shell === undefined ? {} : { shell }),
         };
         const places = effects.some((e) => e.kind === "execute") && mayHaveMoved(call, ctx) ? [here, { ...here, shell: "/" }] : [here];
-        return strictest(await Promise.all(places.map((place) => decide(call, effects, all, mode ?? "default", place))));
+        return strictest(await Promise.all(places.map((place) => decide(call, effects, all, mode, place))));
       },
     };
     return { gates: [gate] };

@@ -1,16 +1,15 @@
-/** Where a path really is, whether that is in the workspace, which rules cover it, and which files are never changed unasked. */
+/** Where a path really is, whether that is in the workspace, and which rules cover it. */
 import { basename, dirname, isAbsolute, relative, resolve, sep } from "node:path";
-import type { FileSystem } from "@heddle/kernel/plugin";
-import type { Anchor, Rule } from "./rule.ts";
+import type { Sight } from "./memo.ts";
+import type { Rule } from "./rule.ts";
 
-/** Absolute paths. `settingsRoot` is what `/p` in a rule stands on, `shell` where commands start when that is not `cwd`. */
+/** Absolute paths. `shell` is where commands start when that is not `cwd`. */
 export type Place = {
   readonly cwd: string;
   readonly directories: readonly string[];
   readonly home?: string;
-  readonly settingsRoot?: string;
   readonly shell?: string;
-  readonly fs: FileSystem;
+  readonly fs: Sight;
 };
 /** A folder as it is named and as it really is. */
 type Both = { readonly path: string; readonly real: string };
@@ -20,21 +19,28 @@ export type Located = Both & {
   /** Why nobody can tell where this path leads. */
   readonly problem?: string;
 };
-export type PathMap = { readonly roots: readonly Both[]; readonly anchors: { readonly [A in Anchor]: Both | undefined } };
+/** `anchors` are what rules stand on, `roots` the folders of the workspace. */
+export type PathMap = { readonly roots: readonly Both[]; anchor(rule: Rule): Both | undefined; readonly home: Both | undefined };
 
-export async function mapOf(place: Place): Promise<PathMap> {
+/** `settings`: the folders that rules with a leading `/` stand on. */
+export async function mapOf(place: Place, settings: readonly string[] = []): Promise<PathMap> {
   const both = async (path: string): Promise<Both> => ({
     path: resolve(path),
     real: await place.fs.realpath(path).catch(() => resolve(path)),
   });
-  const [cwd, settings, home, ...roots] = await Promise.all([
+  const [cwd, home, roots, bases] = await Promise.all([
     both(place.cwd),
-    both(place.settingsRoot ?? place.cwd),
     place.home === undefined ? undefined : both(place.home),
-    ...place.directories.map(both),
+    Promise.all(place.directories.map(both)),
+    Promise.all(settings.map(both)),
   ]);
   const root = { path: resolve("/"), real: resolve("/") };
-  return { roots: [cwd!, ...(roots as Both[])], anchors: { root, cwd, settings, home } };
+  const anchor = ({ covers, root: base }: Rule): Both | undefined => {
+    if (covers.kind !== "path") return undefined;
+    if (covers.anchor === "settings") return base === undefined ? cwd : bases[settings.indexOf(base)];
+    return { root, cwd, home }[covers.anchor];
+  };
+  return { roots: [cwd, ...roots], anchor, home };
 }
 
 /** The path below `folder`, "" for the folder itself, undefined when it is not below. */
@@ -43,15 +49,16 @@ function below(folder: string, path: string): string | undefined {
   return rest === ".." || rest.startsWith(`..${sep}`) || isAbsolute(rest) ? undefined : rest;
 }
 
-export async function locate(target: string, map: PathMap, fs: FileSystem): Promise<Located> {
+export async function locate(target: string, map: PathMap, fs: Sight): Promise<Located> {
   const path = resolve(target);
   const nowhere = (problem: string): Located => ({ path, real: path, inside: undefined, problem });
   if (!isAbsolute(target) || target.includes("\0")) return nowhere("is not an absolute path");
   try {
-    const real = await fs.realpath(target);
-    const stat = await fs.stat(target);
+    const named = await physical(target, fs);
+    const [real, stat] = await Promise.all([fs.realpath(named), fs.stat(named)]);
     if (stat?.kind === "other") return { ...nowhere("is not a regular file"), real };
-    if (!stat && (await dangles(path, fs))) return nowhere("goes through a link that leads nowhere");
+    if (MADE_BY_KERNEL.test(real) || MADE_BY_KERNEL.test(path)) return { ...nowhere("is made by the system, and may hold secrets"), real };
+    if (!stat && (await dangles(resolve(named), fs))) return nowhere("goes through a link that leads nowhere");
     const inside = map.roots.map((root) => below(root.real, real)).find((rest) => rest !== undefined);
     return { path, real, inside };
   } catch (error) {
@@ -59,8 +66,21 @@ export async function locate(target: string, map: PathMap, fs: FileSystem): Prom
   }
 }
 
+const MADE_BY_KERNEL = /^\/(proc|sys|dev)\/.*(environ|mem|fd|root|cwd|cmdline|task|tcp|udp)/;
+
+/** The path without `..` as the system sees it: behind a link, `..` is the folder above where the link leads. */
+async function physical(target: string, fs: Sight): Promise<string> {
+  if (!/(^|[/\\])\.\.([/\\]|$)/.test(target)) return target;
+  let at = resolve("/");
+  for (const part of target.split(sep)) {
+    if (part === "..") at = dirname(await fs.realpath(at));
+    else at = resolve(at, part);
+  }
+  return at;
+}
+
 /** The first part that does not exist may be a link: writing to it would make a file wherever it points. */
-async function dangles(path: string, fs: FileSystem): Promise<boolean> {
+async function dangles(path: string, fs: Sight): Promise<boolean> {
   let missing = path;
   while (dirname(missing) !== missing && !(await fs.stat(dirname(missing)))) missing = dirname(missing);
   const names = await fs.readdir(dirname(missing)).catch(() => []);
@@ -81,7 +101,7 @@ export function allows(rules: readonly Rule[], at: Both, map: PathMap): Rule | u
 const spellings = (at: Both): string[] => (at.path === at.real ? [at.path] : [at.path, at.real]);
 function anchorsOf(rule: Rule, map: PathMap): string[] {
   if (rule.covers.kind !== "path") return [];
-  const anchor = map.anchors[rule.covers.anchor];
+  const anchor = map.anchor(rule);
   return anchor ? spellings(anchor) : [];
 }
 function coversBelow(rule: Rule, anchor: string, path: string): boolean {
@@ -98,7 +118,7 @@ export async function forbiddenBelow(
   folder: Both,
   rules: readonly Rule[],
   map: PathMap,
-  fs: FileSystem,
+  fs: Sight,
   limit = 20_000,
 ): Promise<string | undefined> {
   const queue = [folder.real];
@@ -110,38 +130,6 @@ export async function forbiddenBelow(
       if (++seen > limit) return "?";
       if (kind === "directory") queue.push(path);
     }
-  }
-  return undefined;
-}
-
-const FOLDERS: readonly string[] =
-  ".git .heddle .claude .vscode .idea .husky .cargo .devcontainer .yarn .mvn .ssh .gnupg .config/git .config/heddle .config/fish .github/workflows".split(
-    " ",
-  );
-const FILES: readonly string[] = (
-  ".gitconfig .gitmodules .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login .inputrc .xprofile .xinitrc .xsessionrc " +
-  ".envrc .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnpmfile.mjs bunfig.toml .bazelrc .bazelversion .pre-commit-config.yaml gradle-wrapper.properties maven-wrapper.properties .devcontainer.json .ripgreprc pyrightconfig.json .mcp.json .claude.json .heddle.json .netrc .vimrc .exrc .gdbinit"
-).split(" ");
-const STARTS = [".pnp.", "lefthook.", ".lefthook."];
-
-/** The part that is protected: what runs later without a question, or says what may run. Case and Windows spellings do not matter. */
-export function protectedPart(at: Located): string | undefined {
-  const seen = [at.inside ?? at.path, at.inside === undefined ? at.real : ""];
-  if (at.inside !== undefined) seen.push(at.path.endsWith(at.inside) ? at.inside : at.path);
-  for (const path of seen) {
-    const parts = path.split(/[/\\]/).map((p) =>
-      p
-        .toLowerCase()
-        .normalize("NFC")
-        .replace(/:.*$/, "")
-        .replace(/[. ]+$/, ""),
-    );
-    const name = parts.at(-1) ?? "";
-    if (FILES.includes(name) || name.endsWith(".code-workspace") || STARTS.some((s) => name.startsWith(s))) return name;
-    const found = parts.findIndex(
-      (p, i) => (FOLDERS.includes(p) && !(p === ".claude" && parts[i + 1] === "worktrees")) || FOLDERS.includes(`${p}/${parts[i + 1]}`),
-    );
-    if (found >= 0) return `${parts[found]}/`;
   }
   return undefined;
 }

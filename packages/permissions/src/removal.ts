@@ -1,11 +1,11 @@
 /** Removals that nobody approves in advance: of a root, a home, the workspace itself, or of something only the shell knows. */
 import { dirname, resolve } from "node:path";
-import type { Candidates } from "./candidates.ts";
 import type { PathMap } from "./paths.ts";
+import type { Candidates } from "./shell/candidates.ts";
 
 /** Says what would be removed; undefined when it is nothing of that kind. `folders` are where the command may be when it removes. */
 export function criticalRemoval(found: Candidates, folders: readonly string[], map: PathMap): string | undefined {
-  const home = map.anchors.home;
+  const { home } = map;
   const kept = [...map.roots, ...(home ? [home] : [])].flatMap((r) => [r.path, r.real]);
   const isCritical = (path: string): boolean =>
     dirname(dirname(path)) === dirname(path) || kept.some((k) => k === path || k.startsWith(`${path}/`));

@@ -1,10 +1,10 @@
 /** One permission rule: from the text a person wrote to what it covers. */
 import ignore, { type Ignore } from "ignore";
-import { canonical, split } from "./shell.ts";
+import { patternOf } from "./shell/text.ts";
 import { wildcard } from "./wildcard.ts";
 
-/** `source` is the file or flag that holds the rule, for messages. */
-export type RuleText = { readonly rule: string; readonly source: string };
+/** `source` is the file or flag that holds the rule, for messages; `root` the folder that a leading `/` in it stands for, by default the session's. */
+export type RuleText = { readonly rule: string; readonly source: string; readonly root?: string | undefined };
 export type List = "allow" | "ask" | "deny";
 
 export type Covers =
@@ -14,10 +14,10 @@ export type Covers =
   /** `access` write covers what changes files; read covers both, as who may not read a file may not replace it either. */
   | { readonly kind: "path"; readonly access: "read" | "write"; readonly anchor: Anchor; readonly files: Ignore; readonly pattern: string }
   | { readonly kind: "domain"; readonly host: string }
-  /** A field of the tool's input. */
+  /** Fields of the tool's input, any of which may match; ` *` at the end also stands for nothing more. */
   | { readonly kind: "field"; readonly names: readonly string[]; readonly value: string };
 export type Anchor = "root" | "home" | "settings" | "cwd";
-export type Rule = { readonly list: List; readonly label: string; readonly tool: string; readonly covers: Covers };
+export type Rule = { readonly list: List; readonly label: string; readonly tool: string; readonly root?: string; readonly covers: Covers };
 
 /** Which access the rules of a file tool speak of. */
 export const FILE_TOOLS: { readonly [tool: string]: "read" | "write" } = {
@@ -62,7 +62,7 @@ export function readRule(list: List, text: RuleText, home: string | undefined): 
   if (list === "allow" && tool.includes("*") && !/^mcp__[\w.-]*[^_\W][\w.-]*__[\w.-]*\*/.test(tool))
     return wrong("an allow rule may use * in a tool name only after mcp__<server>__");
   const label = `${list} ${text.rule.trim()} (${text.source})`;
-  const rule = (covers: Covers): Rule => ({ list, label, tool, covers });
+  const rule = (covers: Covers): Rule => ({ list, label, tool, ...(text.root === undefined ? {} : { root: text.root }), covers });
   if (spec === undefined || spec === "*") return rule({ kind: "everything" });
   if (tool.includes("*")) return wrong("a tool name with * takes no specifier");
 
@@ -70,9 +70,7 @@ export function readRule(list: List, text: RuleText, home: string | undefined): 
   if (tool === "Bash" && !(field && BASH_FIELDS.includes(field[1]!) && list !== "allow")) {
     const command = /^(.*):\*$/s.exec(spec);
     const pattern = command ? `${command[1]} *` : spec;
-    const parts = split(pattern);
-    const one = parts?.length === 1 ? canonical(parts[0]!.words.map((w) => w.text)) : pattern;
-    return rule({ kind: "command", pattern: one });
+    return rule({ kind: "command", pattern: patternOf(pattern) });
   }
   const access = FILE_TOOLS[tool];
   if (access) {
@@ -120,6 +118,9 @@ function pathCovers(
     return wrong("the path pattern cannot be read");
   }
 }
+
+export const coversField = (value: unknown, wanted: string): boolean =>
+  value !== undefined && (value === null || typeof value !== "object") && coversCommand(wanted, String(value));
 
 /** A tool name as rules see it: `mcp__server` is all tools of that server; forbidding rules do not look at case. */
 export function coversTool(rule: Rule, tool: string): boolean {

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are shell
-import { testHost } from "@heddle/testkit";
+import { type TestFiles, testHost } from "@heddle/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decide, type Mode, type RuleTexts, readRules } from "../src/index.ts";
@@ -48,9 +48,66 @@ describe("commands that only look run unasked", () => {
     "sort README.md | uniq -c | sort -rn | head -3",
     "cat /proj/src/../README.md",
     "diff README.md package.json",
+    "ls # a comment",
+    "! ls",
+    "time ls",
+    "(ls; pwd)",
+    "{ ls; }",
+    "if ls; then ls; fi",
+    "for x in a b; do ls; done",
+    "while true; do ls; done",
+    "cat .e?v",
+    "cat src/*.ts",
+    "ls 2>/dev/null",
+    "cat README.md 2>&1 | head -3 >&2",
+    "wc -l < README.md",
+    "cat <<'EOF'\n$(x)\nEOF",
+    "grep -c x <<< 'a b'",
+    "LC_ALL=C sort README.md",
+    "timeout 5 ls src",
+    "test -f README.md && echo yes",
+    "[ -d src ] || echo no",
+    'echo "at $(git rev-parse --short HEAD)"',
+    "git --no-pager log -3",
+    "git stash list",
+    "sed 's/;/,/g' README.md",
+    "rg -n 'a|b' src",
+    "jq '.name' package.json",
+    "printf '%s\\n' a b",
+    "node --version",
+    "cat $HOME/../../proj/README.md",
+    "ls \\\n  -la",
   ])("%s", async (command) => {
     expect(await judge(command)).toEqual(["allow", "read-only command"]);
     expect(await judge(command, {}, "plan")).toEqual(["allow", "read-only command"]);
+  });
+});
+
+describe("git in a repository that runs programs of its own", () => {
+  const at = async (files: TestFiles): Promise<string> => {
+    const place = { cwd: "/proj", directories: [], home: "/home/dev", fs: testHost({ files: { ...PROJECT, ...files } }).fs };
+    const none = readRules({ allow: [], ask: [], deny: [] }).rules;
+    return (await decide({ tool: "Bash", input: { command: "git diff" } }, [], none, "default", place)).say;
+  };
+  it.each<[string, TestFiles, string]>([
+    ["plain", { "/proj/.git/config": '[core]\n\tbare = false\n[remote "origin"]\n\turl = git@x:y\n' }, "allow"],
+    ["a file system monitor", { "/proj/.git/config": "[core]\n\tfsmonitor = touch x" }, "ask"],
+    ["git's own monitor", { "/proj/.git/config": "[core]\n\tfsmonitor = true\n" }, "allow"],
+    ["a filter", { "/proj/.git/config": '[filter "x"]\nclean = touch x' }, "ask"],
+    ["a key beside its section", { "/proj/.git/config": "[diff] external = touch x" }, "ask"],
+    ["another file", { "/proj/.git/config": "[include]\npath = ../evil" }, "ask"],
+    ["a hook", { "/proj/.git/hooks/post-index-change": "" }, "ask"],
+    ["a hook elsewhere", { "/proj/.git/config": "[core]\nhooksPath = .husky", "/proj/.husky/post-index-change": "" }, "ask"],
+    ["other hooks", { "/proj/.git/config": "[core]\nhooksPath = .husky", "/proj/.husky/pre-commit": "" }, "allow"],
+  ])("%s", async (_, files, expected) => {
+    expect(await at(files)).toBe(expected);
+  });
+  it("a further work tree obeys the repository that it belongs to", async () => {
+    const linked = { "/proj/.git": "gitdir: /repo/.git/worktrees/proj\n", "/repo/.git/config": "[diff]\nexternal = touch x" };
+    const files = Object.fromEntries(Object.entries({ ...PROJECT, ...linked }).filter(([name]) => !name.startsWith("/proj/.git/")));
+    const place = { cwd: "/proj", directories: [], fs: testHost({ files }).fs };
+    const none = readRules({ allow: [], ask: [], deny: [] }).rules;
+    expect((await decide({ tool: "Bash", input: { command: "git status" } }, [], none, "default", place)).say).toBe("ask");
   });
 });
 
@@ -68,12 +125,6 @@ describe("commands that look harmless and are not are asked for", () => {
     "cat <(touch x)",
     "cat <<EOF\n$(touch x)\nEOF",
     "ls \\\n# ; touch x",
-    "ls # a comment",
-    "! ls",
-    "time ls",
-    "(ls)",
-    "{ ls; }",
-    "if ls; then ls; fi",
     "PATH=. ls",
     "A=1",
     "$CMD",
@@ -94,7 +145,6 @@ describe("commands that look harmless and are not are asked for", () => {
     "cat ~/.bashrc",
     "cat link/id_rsa",
     "cat *",
-    "cat .e?v",
     "cd .. && cat etc/hosts",
     "cd src; cat ../../etc/hosts",
     "cd - && ls",
@@ -160,11 +210,18 @@ describe("allow rules", () => {
     ["Bash(npm run test:*)", "npm run test | head -5", "allow"],
     ["Bash(npm run test:*)", "cd src && npm run test", "allow"],
     ["Bash(npm run test:*)", "timeout 60 nice -n 5 npm run test", "allow"],
-    ["Bash(npm run test:*)", "timeout -s KILL 60 npm run test", "ask"],
+    ["Bash(npm run test:*)", "timeout -s KILL 60 npm run test", "allow"],
+    ["Bash(npm run test:*)", "NODE_ENV=test npm run test", "allow"],
+    ["Bash(npm run test:*)", "if npm run test; then echo ok; fi", "allow"],
+    ["Bash(npm run test:*)", "npm run test > x", "ask"],
+    ["Bash(npm run test:*)", "npm run test 2>&1 | tee x", "ask"],
+    ["Bash(grep:*)", "ls | xargs grep -l x", "allow"],
+    ["Bash(grep:*)", "ls | xargs -n1 grep -l x", "ask"],
+    ["Edit(out/**)", "ls > out/list", "allow"],
+    ["Edit(**)", "ls > .git/hooks/x", "ask"],
     ["Bash(npm run test:*)", "NODE_OPTIONS=-r./x npm run test", "ask"],
     ["Bash(npm run test:*)", "npm --prefix /x run test", "ask"],
     ["Bash(npm run test:*)", "npm run test $(touch x)", "ask"],
-    ["Bash(npm run test:*)", "npm run test > x", "ask"],
     ["Bash(npm run test:*)", "npm run te?t", "ask"],
     ["Bash(ls *)", "lsof", "ask"],
     ["Bash(mk*)", "mkfoo", "allow"],
@@ -238,7 +295,6 @@ describe("deny rules reach what would run", () => {
     "echo npm publish | sh",
     "python3 -c 'import os; os.system(\"npm publish\")'",
     "alias p='npm publish'",
-    "ls # npm publish",
     "eval $X",
     "perl -e 'exec \"npm publish\"'",
   ])("and what may run is asked for, never allowed: %s", async (command) => {
@@ -289,6 +345,13 @@ describe("rules about files reach the shell", () => {
     expect(await judge("echo .env", { deny: ["Read(.env)"] })).toEqual(["allow", "read-only command"]);
     expect(await judge("grep -n .env README.md", { deny: ["Read(.env)"] })).toEqual(["allow", "read-only command"]);
   });
+  it.each(["rg -f README.md", "git grep KEY", "grep -r KEY", "rg KEY -g '*'"])("%s searches the file too", async (command) => {
+    expect((await judge(command, { deny: ["Read(.env)"], allow: ["Bash"] }))[0]).toBe("ask");
+    expect((await judge(command, { deny: ["Read(nothing/**)"] }))[0]).toBe("allow");
+  });
+  it("an Edit deny leaves reading alone", async () => {
+    expect((await judge("python3 x.py < src/app.ts", { deny: ["Edit(src/**)"], allow: ["Bash(python3:*)"] }))[0]).toBe("allow");
+  });
   it("an Edit deny covers redirections", async () => {
     expect((await judge("echo x > src/a", { deny: ["Edit(src/**)"], allow: ["Bash"] }))[0]).toBe("deny");
   });
@@ -296,7 +359,7 @@ describe("rules about files reach the shell", () => {
 
 describe("any text", () => {
   const piece = fc.constantFrom(
-    ..."safe|evil|safe go|safe x|rm|ls|'|\"|\\|;|&|&&|\n|<|>|$|`|(|)|{|}|#|!|=|A=1 |*|~| |\t|$(evil)|`evil`|;evil|&evil|\nevil|'a b'|\"a;b\"|-x|é|\r".split(
+    ..."safe|evil|safe go|safe x|rm|ls|'|\"|\\|;|&|&&|\n|`|A=1 |*|~| |\t|$(evil)|`evil`|;evil|&evil|\nevil|'a b'|\"a;b\"|-x|é|\r".split(
       "|",
     ),
     "|",
@@ -314,11 +377,10 @@ describe("any text", () => {
         const command = pieces.join("");
         const [say] = await judge(command, { allow: ["Bash(safe:*)"] });
         if (say !== "allow") return;
-        const bare = unquoted(command.trim());
+        const bare = unquoted(command);
         expect(bare).toBeDefined();
-        const parts = bare!.split(/&&|\|\||;|\|/).map((p) => p.trim());
-        expect(bare!.replaceAll("&&", "")).not.toMatch(/[&<>$`(){}\n\r]|(^|[\s;|])#/);
-        for (const [i, part] of parts.entries()) if (part !== "" || i < parts.length - 1) expect(part).toMatch(/^[safelq]+($|\s)/);
+        expect(bare).not.toMatch(/[`\r]|\$[^\s|&;]/);
+        for (const part of bare!.split(/[&|;\n]+/)) if (part.trim() !== "") expect(part.trim()).toMatch(/^[safelq]+($|\s)/);
       }),
       { numRuns: 3000 },
     );

@@ -15,10 +15,10 @@ const files: TestFiles = {
   "/proj/[2024] x/a.md": "",
 };
 type Case = [tool: "Read" | "Write", path: string, texts: Parameters<typeof rules>[0], say: "allow" | "ask" | "deny"];
-async function say(tool: string, file_path: string, texts: Parameters<typeof rules>[0] = {}, mode = "default", more: object = {}) {
+async function say(tool: string, file_path: string, texts: Parameters<typeof rules>[0] = {}, mode = "default") {
   const ran = await run({
     call: { tool, input: { file_path } },
-    options: rules(texts, more),
+    options: rules(texts),
     mode,
     host: testHost({ files }),
     directories: ["/data"],
@@ -64,10 +64,13 @@ describe("anchors and patterns", () => {
   it.each(cases)("%s %s under %j: %s", async (tool, path, texts, expected) => {
     expect(await say(tool, path, texts)).toBe(expected);
   });
-  it("`/` stands on the folder of the settings", async () => {
-    const more = { settingsRoot: "/home/dev/.heddle" };
-    expect(await say("Read", "/proj/secrets/x", { deny: ["Read(/secrets/**)"] }, "default", more)).toBe("allow");
-    expect(await say("Read", "/home/dev/.heddle/secrets/x", { deny: ["Read(/secrets/**)"] }, "default", more)).toBe("deny");
+  it("`/` stands on the folder of the settings that hold the rule", async () => {
+    const rule = { rule: "Read(/secrets/**)", source: "user settings", root: "/home/dev/.heddle" };
+    const options = { deny: [rule, { rule: "Read(/own/**)", source: "project settings", root: "/proj" }], home: "/home/dev" };
+    const outcome = async (file_path: string) => (await run({ call: { tool: "Read", input: { file_path } }, options })).decision.say;
+    expect(await outcome("/proj/secrets/x")).toBe("allow");
+    expect(await outcome("/home/dev/.heddle/secrets/x")).toBe("deny");
+    expect(await outcome("/proj/own/x")).toBe("deny");
   });
   it("without a known home a `~/` rule is broken, and a broken deny closes", async () => {
     const options = { deny: [{ rule: "Read(~/.ssh/**)", source: "user settings" }] };

@@ -1,7 +1,7 @@
 /** From what a command says to the programs it may start: behind wrappers, in strings that a shell is given, with options before the verb. */
-
-import { readWide, type Simple, type WideWord } from "./reading.ts";
-import { canonical } from "./shell.ts";
+import type { Grammar } from "./grammar.ts";
+import { baseName, canonical } from "./text.ts";
+import { readWide, type Simple, type WideWord } from "./wide.ts";
 
 /** A program by its base name, and its arguments. */
 export type Candidate = readonly WideWord[];
@@ -36,13 +36,19 @@ const MAX_DEPTH = 6;
 const MAX_OPTIONS = 20;
 const MAX_SCRIPTS = 2_000;
 
-export function candidatesOf(command: string): Candidates {
+const keyOf = ({ words, opens }: Simple): string =>
+  [...words, { text: "\x01", unknown: false }, ...opens.map((o) => ({ ...o, text: `${o.write}${o.text}` }))]
+    .map((w) => (w.unknown ? `${w.text}\x02` : w.text))
+    .join("\0");
+
+export function candidatesOf(command: string, grammar: Grammar): Candidates {
   const all: Candidate[] = [];
   const simple: Simple[] = [];
   let sure = true;
   let hidden = false;
 
   const read = new Set<string>();
+  const seen = new Set<string>();
   const script = (text: string, depth: number): void => {
     if (read.has(text)) return;
     read.add(text);
@@ -50,9 +56,12 @@ export function candidatesOf(command: string): Candidates {
       sure = false;
       return;
     }
-    const reading = readWide(text);
+    const reading = readWide(text, grammar);
     sure &&= reading.sure;
     for (const one of reading.simple) {
+      const key = keyOf(one);
+      if (seen.has(key)) continue;
+      seen.add(key);
       simple.push(one);
       const from = one.words.findIndex((w) => !ASSIGNMENT.test(w.text));
       if (from >= 0) program(one.words.slice(from), depth);
@@ -80,8 +89,6 @@ export function candidatesOf(command: string): Candidates {
   script(command, 0);
   return { all, simple, sure, hidden };
 }
-
-export const baseName = (program: string): string => program.slice(program.lastIndexOf("/") + 1);
 
 /** The ways to read a command with the options that stand before its verb left out, with and without a value of their own. */
 export function readings(words: Candidate): readonly Candidate[] {
