@@ -18,10 +18,22 @@ const EXPLAIN_OPTIONS = {
 } as const;
 const PLUGINS_OPTIONS = { ...SETUP_OPTIONS, json: EXPLAIN_OPTIONS.json } as const;
 
+const RULES = { type: "string", array: true, nargs: 1 } as const;
+const PERMISSIONS_OPTIONS = {
+  ...SETUP_OPTIONS,
+  mode: { type: "string", describe: "Permission mode to check under" },
+  allow: { ...RULES, describe: "One more rule that allows" },
+  ask: { ...RULES, describe: "One more rule that asks" },
+  deny: { ...RULES, describe: "One more rule that denies" },
+  json: EXPLAIN_OPTIONS.json,
+  jsonl: { type: "boolean", describe: "Answer each line of stdin, {command, rules, mode, cwd}, with a line" },
+} as const;
+
 const SUBCOMMANDS: Readonly<Record<string, Record<string, Options>>> = {
   demo: {},
   explain: EXPLAIN_OPTIONS,
   plugins: PLUGINS_OPTIONS,
+  permissions: PERMISSIONS_OPTIONS,
   doctor: SETUP_OPTIONS,
 };
 
@@ -117,6 +129,29 @@ function subcommands(y: Yargs, handle: Handle, io: Io): void {
       ),
     )
     .command(
+      "permissions <what> [subject]",
+      "Say what would be decided on a command or a tool call",
+      (c) =>
+        c
+          .positional("what", { type: "string", choices: ["check"] as const, describe: "What to do" })
+          .positional("subject", { type: "string", describe: "A shell command, or Tool(input)" }),
+      handle(PERMISSIONS_OPTIONS, 1, async (a) =>
+        (await import("./commands/permissions.ts")).permissions(
+          setupArgs(a),
+          {
+            ...textOf(a, "subject"),
+            ...textOf(a, "mode"),
+            allow: listOf(a, "allow"),
+            ask: listOf(a, "ask"),
+            deny: listOf(a, "deny"),
+            json: a["json"] === true,
+            jsonl: a["jsonl"] === true,
+          },
+          io,
+        ),
+      ),
+    )
+    .command(
       "doctor",
       "Check that heddle has what it needs",
       (c) => c,
@@ -135,6 +170,8 @@ function lastOnes(argv: Argv, flags: Flags): Argv {
 
 const textOf = <K extends string>(argv: Argv, key: K): { [P in K]?: string } =>
   (typeof argv[key] === "string" ? { [key]: argv[key] } : {}) as { [P in K]?: string };
+
+const listOf = (argv: Argv, key: string): string[] => (argv[key] as string[] | undefined) ?? [];
 
 function refuseNoFolder(given: unknown, cwd: string): void {
   for (const dir of (given as string[] | undefined) ?? [])

@@ -3,7 +3,7 @@ import type { Options } from "yargs";
 import { UsageError } from "./exit.ts";
 import { ruleList } from "./rule-list.ts";
 
-export const PERMISSION_MODES = ["default", "acceptEdits", "plan", "bypassPermissions"] as const;
+export const PERMISSION_MODES = ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"] as const;
 export const EFFORTS = ["low", "medium", "high", "xhigh", "max"] as const;
 const FORMATS = ["text", "json", "stream-json"] as const;
 export type OutputFormat = (typeof FORMATS)[number];

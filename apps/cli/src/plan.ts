@@ -59,6 +59,7 @@ export function configOf(args: Pick<SetupArgs, "settings" | "trust">, io: Io, ba
     userDir: io.userDir,
     env: io.env,
     trust: args.trust,
+    managed: bare ? [] : managedFiles(process.platform),
     ...(args.settings === undefined ? {} : { settings: args.settings }),
     read: (path, pipes) => (bare ? undefined : readSettingsFile(path, pipes)),
     realpath(path) {
@@ -69,6 +70,15 @@ export function configOf(args: Pick<SetupArgs, "settings" | "trust">, io: Io, ba
       }
     },
   });
+}
+
+/** Where whoever runs the machine puts settings. */
+function managedFiles(platform: string): string[] {
+  const folders: { readonly [platform: string]: readonly string[] } = {
+    darwin: ["/Library/Application Support/ClaudeCode", "/Library/Application Support/heddle"],
+    win32: ["C:\\Program Files\\ClaudeCode", "C:\\Program Files\\heddle"],
+  };
+  return (folders[platform] ?? ["/etc/claude-code", "/etc/heddle"]).map((dir) => join(dir, "managed-settings.json"));
 }
 
 /** Reads settings and finds plugins; runs none of their code. */
@@ -87,19 +97,12 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
   const named = [provider, ...providersOf([model, ...fallbackModels])];
   if (over.provider === undefined) refuseBadUrl(found, config, io.env);
   if (named.includes("openai")) refuseBadCompatible(config, io.env);
-  const deny: ScopedRule[] = [...config.rules.deny, ...flagRules(args.disallowedTools, "--disallowedTools", io.cwd)];
-  const allow: ScopedRule[] = [...config.rules.allow, ...flagRules(args.allowedTools, "--allowedTools", io.cwd)];
+  const deny = denyRules(args, config, io);
   const permissionMode = args.permissionMode ?? config.permissionMode ?? "default";
-  const { rules, failClosed } = config;
   const rg = ripgrepPath(io.env);
   const chosen = ownOptions(config);
   const options: Record<string, unknown> = {
-    "@heddle/permissions": {
-      home: io.userDir,
-      allow: allow.map(ruleText),
-      ask: rules.ask.map(ruleText),
-      deny: [...deny.map(ruleText), ...(failClosed ? [{ rule: "(unreadable settings)", source: "settings" }] : [])],
-    },
+    "@heddle/permissions": gateOptions(args, config, io),
     "@heddle/commands": { models: known(modelAliases, config.models, meaning) },
     "@heddle/tools": { home: io.userDir, ...(rg ? { ripgrep: rg } : {}) },
     "@heddle/compaction": { dir: join(config.home, "results") },
@@ -151,6 +154,28 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
   };
 }
 
+type RuleText = { rule: string; source: string; root: string };
+type RuleArgs = Pick<SetupArgs, "allowedTools" | "disallowedTools">;
+/** What the gate is told: the rules of all settings and flags. */
+export type GateOptions = { home: string; bypass: boolean; allow: RuleText[]; ask: RuleText[]; deny: RuleText[] };
+export function gateOptions(args: RuleArgs, config: Config, io: Pick<Io, "cwd" | "userDir">): GateOptions {
+  const { rules, failClosed, noBypass } = config;
+  const allow = [...rules.allow, ...flagRules(args.allowedTools, "--allowedTools", io.cwd)];
+  const unread = failClosed ? [{ rule: "(unreadable settings)", source: "settings", root: io.cwd }] : [];
+  return {
+    home: io.userDir,
+    bypass: !noBypass,
+    allow: allow.map(ruleText),
+    ask: rules.ask.map(ruleText),
+    deny: [...denyRules(args, config, io).map(ruleText), ...unread],
+  };
+}
+
+const denyRules = (args: RuleArgs, config: Config, io: Pick<Io, "cwd">): ScopedRule[] => [
+  ...config.rules.deny,
+  ...flagRules(args.disallowedTools, "--disallowedTools", io.cwd),
+];
+
 /** It runs in the user's folder, where no project can put anything in its way. */
 function keySource(command: string | undefined, config: Config, io: Io): { apiKey?: KeyHelper } {
   if (command === undefined) return {};
@@ -193,9 +218,10 @@ function known(aliases: Plan["modelAliases"], models: Config["models"], meaning:
 function flagRules(rules: readonly string[], from: string, dir: string): ScopedRule[] {
   return rules.map((rule) => ({ rule, scope: "flag", from, dir }));
 }
-const ruleText = (r: ScopedRule): { rule: string; source: string } => ({
-  rule: typeof r.rule === "string" ? r.rule : `(${JSON.stringify(r.rule)})`,
-  source: r.from,
+const ruleText = ({ rule, from, dir }: ScopedRule): RuleText => ({
+  rule: typeof rule === "string" ? rule : `(${JSON.stringify(rule)})`,
+  source: from,
+  root: dir,
 });
 
 /** What `@file` must not bring in either. */
@@ -208,7 +234,7 @@ function ownOptions(config: Config): Record<string, unknown> {
   config.plugins = config.plugins.filter(({ entry, scope }) => {
     const named = entryOf(entry);
     if (named.package === undefined || !FIRST_PARTY.includes(named.package)) return true;
-    if (scope === "user" || scope === "flag") options[named.package] = named.options;
+    if (scope !== "project" && scope !== "local") options[named.package] = named.options;
     else
       config.withheld.push({
         what: `options of ${named.package}`,

@@ -15,6 +15,7 @@ const read = (files: Record<string, unknown>, more: Partial<ConfigInput> = {}): 
     userDir: "/home/u",
     env: {},
     realpath: (p) => p,
+    managed: [MANAGED],
     read(path) {
       const value = files[path];
       if (value instanceof Error) throw value;
@@ -22,6 +23,7 @@ const read = (files: Record<string, unknown>, more: Partial<ConfigInput> = {}): 
     },
     ...more,
   });
+const MANAGED = "/etc/heddle/managed-settings.json";
 const USER = "/home/u/.heddle/settings.json";
 const CLAUDE = "/home/u/.claude/settings.json";
 const PROJECT = "/proj/.heddle/settings.json";
@@ -185,6 +187,31 @@ describe("models", () => {
   });
 });
 
+describe("managed settings", () => {
+  it("stand above all others, and their rules beside those of all others", async () => {
+    const settings = JSON.stringify({ model: "flag", permissions: { defaultMode: "acceptEdits" } });
+    const c = await read(
+      {
+        [MANAGED]: {
+          model: "managed",
+          permissions: { defaultMode: "dontAsk", deny: ["Bash(curl:*)"], disableBypassPermissionsMode: "disable" },
+        },
+        [USER]: { permissions: { deny: ["Read(.env)"] } },
+      },
+      { settings },
+    );
+    expect([c.model, c.permissionMode, c.noBypass, rulesOf(c, "deny")]).toEqual([
+      "managed",
+      "dontAsk",
+      true,
+      ["Read(.env)", "Bash(curl:*)"],
+    ]);
+  });
+  it("that cannot be read close", async () => {
+    expect((await read({ [MANAGED]: "{ nonsense" })).failClosed).toBe(true);
+  });
+});
+
 describe("a project", () => {
   const greedy = {
     model: "m",
@@ -207,6 +234,7 @@ describe("a project", () => {
     }).toEqual({
       fallbackModels: [],
       modelAliases: {},
+      noBypass: false,
       models: {},
       recovery: {},
       allowPrivate: [],

@@ -1,5 +1,5 @@
 /** The one reader of configuration: finds the settings files, merges them by rank, and takes from a project only what it may say. */
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { meaningOf } from "@heddle/runtime/aliases";
 import { UsageError } from "../exit.ts";
 import { COMPATIBLE, DEFAULT_PROVIDER, OWN_PROVIDERS } from "../first-party.ts";
@@ -7,7 +7,7 @@ import { bareTool } from "../rule-list.ts";
 import { heddleHome } from "./home.ts";
 import type { PluginEntry, Settings } from "./settings.ts";
 
-export type Scope = "user" | "project" | "local" | "flag";
+export type Scope = "user" | "project" | "local" | "flag" | "managed";
 /** A file that was read, or that could not be. `theirs`: of another program. */
 export type Source = { scope: Scope; path: string; dir: string; theirs?: boolean };
 export type ScopedRule = { rule: unknown; scope: Scope; from: string; dir: string };
@@ -20,6 +20,8 @@ export type Config = {
   home: string;
   rules: { allow: ScopedRule[]; ask: ScopedRule[]; deny: ScopedRule[] };
   permissionMode?: string;
+  /** Some settings switch the mode bypassPermissions off. */
+  noBypass: boolean;
   directories: string[];
   model?: string;
   effort?: NonNullable<Settings["effort"]>;
@@ -59,6 +61,8 @@ export type ConfigInput = {
   /** `~` */
   userDir: string;
   env: Record<string, string | undefined>;
+  /** Settings of whoever runs the machine: above all others. */
+  managed: readonly string[];
   /** `--settings`: a file, or JSON. */
   settings?: string;
   trust?: boolean;
@@ -85,6 +89,7 @@ export async function readConfig(input: ConfigInput): Promise<Config> {
   const config: Config = {
     home,
     rules: { allow: [], ask: [], deny: [] },
+    noBypass: false,
     directories: [],
     modelAliases: {},
     models: {},
@@ -105,6 +110,10 @@ export async function readConfig(input: ConfigInput): Promise<Config> {
   const loaded: { source: Source; settings: Settings }[] = [];
   for (const source of unique) loaded.push({ source, settings: (await load(source, input, config)) ?? {} });
   if (input.settings !== undefined) loaded.push(await flagSettings(input.settings, input, config));
+  for (const path of input.managed) {
+    const source: Source = { scope: "managed", path, dir: dirname(path), theirs: /claude/i.test(path) };
+    loaded.push({ source, settings: (await load(source, input, config)) ?? {} });
+  }
   const here = input.realpath(cwd);
   for (const { source, settings } of loaded) {
     if (!fromUser(source)) continue;
@@ -117,13 +126,13 @@ export async function readConfig(input: ConfigInput): Promise<Config> {
 }
 
 /** The loosest first. */
-const MODES = ["bypassPermissions", "acceptEdits", "default", "plan"];
+const MODES = ["bypassPermissions", "acceptEdits", "default", "dontAsk", "plan"];
 /** What is not known counts as `default`, as it does when calls are judged. */
 function isStricter(mode: string, than = "default"): boolean {
   const rank = MODES.includes(than) ? than : "default";
   return MODES.indexOf(mode) >= MODES.indexOf(rank);
 }
-const fromUser = (source: Source): boolean => source.scope === "user" || source.scope === "flag";
+const fromUser = ({ scope }: Source): boolean => scope === "user" || scope === "flag" || scope === "managed";
 const expand = (path: string, userDir: string): string => (path === "~" || path.startsWith("~/") ? join(userDir, path.slice(1)) : path);
 
 /** Undefined when there is no such file. */
@@ -215,6 +224,7 @@ function merge(config: Config, source: Source, settings: Settings, userDir: stri
     if (mine || isStricter(mode, config.permissionMode)) config.permissionMode = mode;
     else withhold("permissions.defaultMode", "a project may make permissions stricter and never looser");
   }
+  if (permissions?.disableBypassPermissionsMode === "disable") config.noBypass = true;
   if (plugins?.length) {
     if (may) config.plugins.push(...plugins.map((entry) => ({ entry, scope: source.scope, dir: source.dir })));
     else withhold("plugins");

@@ -71,6 +71,7 @@ const FIELDS = {
     ask: rules.optional(),
     deny: rules.optional(),
     defaultMode: z.string().optional(),
+    disableBypassPermissionsMode: z.string().optional(),
     additionalDirectories: z.array(z.string()).optional(),
   }),
   model: z.string().min(1),
