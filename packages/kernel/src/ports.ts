@@ -48,6 +48,8 @@ export type ProcessOptions = {
   onOutput?: (chunk: string, stream: "stdout" | "stderr") => void;
   /** A file that takes both streams whole, up to 1 GiB; it is made when there is more output than `maxBytes`, for its owner alone. */
   spool?: string;
+  /** It changes and reaches only what the host's policy opens; where that cannot be had, it is not started: code `ENOSANDBOX`. */
+  sandbox?: boolean;
 };
 export type ProcessResult = {
   /** Null when a signal ended it. */
@@ -63,6 +65,8 @@ export type ProcessResult = {
 export interface Processes {
   /** Runs in a process group of its own, without a terminal and without heddle's credentials. Rejects only when it cannot be started. */
   run(options: ProcessOptions): Promise<ProcessResult>;
+  /** Why nothing can run with `sandbox`, for a person; undefined where it can. Found out once. Absent: the host has no sandbox. */
+  sandboxProblem?(): Promise<string | undefined>;
 }
 
 export type NetworkOptions = { headers?: Readonly<Record<string, string>>; signal?: AbortSignal; timeoutMs?: number; maxBytes?: number };

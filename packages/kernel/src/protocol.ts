@@ -99,8 +99,11 @@ export type StageRecord = Readonly<Who & Noted & { status: StageStatus; ms: numb
 type Noted = { note?: string; lines?: { added: number; removed: number } };
 export type StageStatus = "ran" | "no-op" | "failed" | "skipped";
 
-/** What a call would touch. `target` is an absolute path, a command line, a URL or a name. */
-export type Effect = Readonly<{ kind: "read" | "write" | "execute" | "network" | "other"; target: string }>;
+/**
+ * What a call would touch. `target` is an absolute path, a command line, a URL or a name. `sandbox`: whether it runs in the host's
+ * sandbox, or was asked to run outside of it; absent where none is in use.
+ */
+export type Effect = Readonly<{ kind: "read" | "write" | "execute" | "network" | "other"; target: string; sandbox?: "inside" | "outside" }>;
 
 /** `agent`: the title of the sub-agent that asks. */
 export type Ask =

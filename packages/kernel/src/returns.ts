@@ -50,7 +50,7 @@ export const Returns = {
     text.transform((content) => ({ content })),
     z.object({ content: z.union([text, content]), isError: flag, lines, loads: z.array(text).optional(), change: Change.optional() }),
   ]),
-  effects: z.array(z.object({ kind: z.enum(effects), target: text })),
+  effects: z.array(z.object({ kind: z.enum(effects), target: text, sandbox: z.enum(["inside", "outside"]).exactOptional() })),
   chunk: z.discriminatedUnion("type", [
     z.object({ type: z.literal("text"), part, text }),
     z.object({ type: z.literal("reasoning"), part, text, opaque: z.json().optional() }),

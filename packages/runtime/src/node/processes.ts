@@ -57,6 +57,7 @@ export function nodeProcesses(o: ProcessesOptions = {}): Processes {
   const running = new Running();
   return {
     async run(options) {
+      if (options.sandbox) throw Object.assign(new Error("this host has no sandbox"), { code: "ENOSANDBOX" });
       if (options.signal?.aborted) return notStarted();
       return new Run(options, environmentFor(o, options.env), running).result;
     },

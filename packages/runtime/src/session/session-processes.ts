@@ -13,6 +13,9 @@ export class SessionProcesses implements Processes {
   constructor(port: Processes) {
     this.#port = port;
   }
+  async sandboxProblem(): Promise<string | undefined> {
+    return this.#port.sandboxProblem ? this.#port.sandboxProblem() : "this host has none";
+  }
   async run(o: ProcessOptions): Promise<ProcessResult> {
     const stop = new AbortController();
     const abort = (): void => stop.abort();
