@@ -56,7 +56,19 @@ async function judged(one: Judging, mode: Mode): Promise<Verdict> {
   const hidden = await hiddenBelow(one);
   if (hidden && mode !== "bypassPermissions") return { say: "ask", why: hidden.why, rule: hidden.rule };
   if (mode === "bypassPermissions") return { say: "allow", rule: "mode bypassPermissions" };
-  return allowing(one, mode);
+  if (effects.some((e) => e.sandbox === "outside")) return { say: "ask", why: "it would run outside the sandbox", rule: "sandbox" };
+  const verdict = await allowing(one, mode);
+  return verdict.say === "ask" && bash && effects.every((e) => e.sandbox === "inside") ? inSandbox(one) : verdict;
+}
+
+/** Asks for what a sandbox does not answer for. */
+async function inSandbox({ effects, commands }: Judging): Promise<Verdict> {
+  if (effects.length === 0 || commands.length === 0) return { say: "ask", why: "it does not say what it runs", rule: "sandbox" };
+  for (const { reading } of commands) {
+    const why = await (await import("./sandboxed.ts")).objection(reading);
+    if (why) return { say: "ask", rule: "sandbox", ...why };
+  }
+  return { say: "allow", rule: "it runs in the sandbox" };
 }
 
 /** Rules are about the path that was asked for as well as the one it leads to; a tool may name only the latter. */

@@ -4,6 +4,7 @@ import {
   type CallContext,
   callsOf,
   definePlugin,
+  type Effect,
   FS,
   type Gate,
   SESSION,
@@ -24,13 +25,17 @@ export type { Rule, RuleText } from "./rule.ts";
 export { type Rules, type RuleTexts, readRules } from "./rules.ts";
 
 const RuleList = z.array(z.object({ rule: z.string(), source: z.string(), root: z.string().optional() })).default([]);
-/** `home` is the absolute path that `~` stands for; without `bypass` the mode bypassPermissions is `default`. */
+/**
+ * `home` is the absolute path that `~` stands for; without `bypass` the mode bypassPermissions is `default`; with `sandboxed` it
+ * counts that a command runs in a sandbox.
+ */
 export const Options = z.object({
   allow: RuleList,
   ask: RuleList,
   deny: RuleList,
   home: z.string().optional(),
   bypass: z.boolean().default(true),
+  sandboxed: z.boolean().default(false),
 });
 
 /** Provided by whoever keeps a shell's folder from one command to the next. */
@@ -68,11 +73,12 @@ const strictest = (verdicts: readonly Verdict[]): Verdict =>
 export default definePlugin({
   options: Options,
   setup({ options }) {
-    const { home, bypass } = options;
+    const { home, bypass, sandboxed } = options;
     const { rules, reports } = readRules(options, home);
     const gate: Gate = {
       name: "rules",
-      async judge(call, effects, ctx) {
+      async judge(call, said, ctx) {
+        const effects = sandboxed ? said : said.map((e): Effect => (e.sandbox === "inside" ? { kind: e.kind, target: e.target } : e));
         const once = (key: string, line: string): void => {
           if (ctx.state.get(key)) return;
           ctx.state.set(key, true);

@@ -14,6 +14,8 @@ export type Run = Pick<RunOptions, "host" | "directories"> & {
   readonly answer?: Answer;
   readonly controls?: Controls;
   readonly shell?: string;
+  /** What the tool Bash says of where it runs. */
+  readonly sandbox?: "inside" | "outside";
 };
 export type Ran = {
   /** Without the id of the call. */
@@ -28,6 +30,7 @@ export type Ran = {
 
 export async function run({ call, before = [], options, mode = "default", answer = { kind: "deny" }, ...o }: Run): Promise<Ran> {
   const did: string[] = [];
+  const { controls, shell, sandbox, host = testHost({ files: PROJECT }), directories = [] } = o;
   const tool = <F extends string>(name: string, kind: Effect["kind"] | undefined, ...fields: F[]) =>
     defineTool({
       name,
@@ -35,13 +38,15 @@ export async function run({ call, before = [], options, mode = "default", answer
       input: z.record(z.enum(fields), z.string()),
       jsonSchema: { type: "object" },
       overlap: "shared",
-      effects: (input) => (kind ? [{ kind, target: Object.values<string>(input)[0] ?? "git" }] : []),
+      effects: (input) =>
+        kind
+          ? [{ kind, target: Object.values<string>(input)[0] ?? "git", ...(name === "Bash" && sandbox !== undefined ? { sandbox } : {}) }]
+          : [],
       run: (input) => {
         did.push(`${name} ${JSON.stringify(input)}`);
         return "did it";
       },
     });
-  const { controls, shell, host = testHost({ files: PROJECT }), directories = [] } = o;
   const prompt = pluginOf("prompt", {
     classifiers: [
       {

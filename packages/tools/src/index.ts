@@ -40,12 +40,15 @@ export default definePlugin({
       bashOutputLimit: z.number().int().min(1000).max(200_000).default(30_000),
       /** Whether a command that takes longer than its timeout goes on in the background, or is killed. */
       bashAtTimeout: z.enum(["background", "kill"]).default("background"),
+      /** Whether commands run in the host's sandbox: where it works, or not at all without it; and whether one may be asked to leave it. */
+      sandbox: z.enum(["off", "auto", "on"]).default("off"),
+      mayLeaveSandbox: z.boolean().default(true),
       /** The person's home folder, absolute: their agents are in its .heddle/agents and .claude/agents. */
       home: z.string().optional(),
     })
     .prefault({}),
   setup(ctx) {
-    const { ripgrep, bashOutputLimit, bashAtTimeout, home } = ctx.options;
+    const { ripgrep, bashOutputLimit, bashAtTimeout, home, sandbox: use, mayLeaveSandbox: mayLeave } = ctx.options;
     const services = { files: createFileState(), locks: createLocks(), shell: createShellFolder() };
     ctx.provide(FILES, services.files);
     ctx.provide(SHELL_FOLDER, services.shell);
@@ -62,7 +65,13 @@ export default definePlugin({
         notebookEditTool(services),
         globTool(ripgrep),
         grepTool(ripgrep),
-        bashTool({ shell: services.shell, background, outputLimit: bashOutputLimit, atTimeout: bashAtTimeout }),
+        bashTool({
+          shell: services.shell,
+          background,
+          outputLimit: bashOutputLimit,
+          atTimeout: bashAtTimeout,
+          sandbox: { use, mayLeave },
+        }),
         bashOutputTool(background, ripgrep),
         killShellTool(background),
         monitorTool(background, ripgrep),

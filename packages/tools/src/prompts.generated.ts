@@ -4,6 +4,7 @@ export const prompts = {
   "bash": "Runs a bash command and gives stdout and stderr together. The working folder is kept from call to call; other shell state is not. There is no terminal and no stdin: give programs what stops them asking. Long output is cut in the middle. For files, rather use Read, Edit, Glob and Grep.",
   "kill-shell": "Stops a background command and all it has started.",
   "monitor": "Tells you of lines of a background command's output that match a regex, as they come: new ones from here on and those that no look has shown. At most 20 messages, about one every 2 seconds; then, or after `timeout` ms, it stops. The command goes on.",
+  "sandbox": "It runs in a sandbox: it writes in the workspace and /tmp only, and reaches no network that the settings do not open.",
   "edit": "Replaces exact text in a file that was read in this session. `old_string` is the file's text with its indentation, without Read's line numbers, and must occur once: add lines around it, or set `replace_all`. An empty `old_string` makes a new file.",
   "glob": "Finds files by name, such as `src/**/*.{ts,tsx}`; newest first, at most 100. Dot files count; what .gitignore names does not, unless the path or the pattern starts in it.",
   "grep": "Searches file contents with ripgrep: its regex syntax, literal braces escaped. Skips hidden and ignored files unless `path` names them. Newest files first. Use it in place of grep or rg in Bash.",

@@ -21,6 +21,7 @@ import type { BackgroundRuns } from "./background.ts";
 import { endingOf, wentWell } from "./ending.ts";
 import { createProgress } from "./progress.ts";
 import { ShellRun, type Start } from "./run.ts";
+import { blockedNote, type Placed, placeOf, type SandboxUse } from "./sandbox.ts";
 import { asWritten, SHELL_ENV, SHELLS } from "./script.ts";
 
 const DEFAULT_TIMEOUT = 120_000;
@@ -35,16 +36,18 @@ const LOADS = ["BashOutput", "KillShell", "Monitor"];
 /** Characters that what is said about a command may add to its output. */
 const NOTES = 4_000;
 
-const input = lenient({
+const shape = {
   command: z.string().min(1),
   timeout: z.number().optional().describe(`ms; default ${DEFAULT_TIMEOUT}, at most ${MAX_TIMEOUT}`),
   description: z.string().optional().describe("what it does, in a few words"),
   run_in_background: flag,
-});
+};
+const input = lenient({ ...shape, dangerouslyDisableSandbox: flag.describe("asks the person to run it outside") });
+const withoutSandbox = lenient(shape);
 type Input = z.output<typeof input>;
 
 /** `outputLimit` in characters. `atTimeout`: what becomes of a command that takes longer than its `timeout`. */
-export type BashOptions = { readonly outputLimit: number; readonly atTimeout: "background" | "kill" };
+export type BashOptions = { readonly outputLimit: number; readonly atTimeout: "background" | "kill"; readonly sandbox: SandboxUse };
 type Services = BashOptions & { readonly shell: ShellFolder; readonly background: BackgroundRuns };
 
 const timeoutOf = (i: Input): number => Math.min(MAX_TIMEOUT, Math.max(1, Math.trunc(i.timeout ?? DEFAULT_TIMEOUT)));
@@ -52,15 +55,19 @@ const timeoutOf = (i: Input): number => Math.min(MAX_TIMEOUT, Math.max(1, Math.t
 export const bashTool = (services: Services): Tool =>
   defineTool({
     name: "Bash",
-    description: prompts.bash,
+    description: services.sandbox.use === "off" ? prompts.bash : `${prompts.bash} ${prompts.sandbox}`,
     input,
-    jsonSchema: () => leanSchema(input),
+    jsonSchema: () => leanSchema(services.sandbox.use === "off" ? withoutSandbox : input),
     overlap: "exclusive",
     failureCancels: true,
     outputLimit: services.outputLimit + NOTES,
     deadlineMs: (i) => timeoutOf(i) + LEEWAY,
     graceMs: LEEWAY,
-    effects: (i) => [{ kind: "execute", target: i.command }],
+    async effects(i, ctx) {
+      const { sandbox, refusal } = await placeOf(i.dangerouslyDisableSandbox, ctx, services.sandbox);
+      const where = refusal === undefined ? sandbox : "inside"; // it will not run at all, so nobody need be asked
+      return [{ kind: "execute", target: i.command, ...(where === undefined ? {} : { sandbox: where }) }];
+    },
     run: (i, ctx) => bash(i, ctx, services),
   });
 
@@ -69,7 +76,8 @@ async function bash(i: Input, ctx: ToolContext, services: Services): Promise<Too
   const { shell, background } = services;
   const session = ctx.session;
   const fs = ctx.capability(FS);
-  const refusal = i.run_in_background ? background.refusal(session.id) : undefined;
+  const placed = await placeOf(i.dangerouslyDisableSandbox, ctx, services.sandbox);
+  const refusal = placed.refusal ?? (i.run_in_background ? background.refusal(session.id) : undefined);
   if (refusal !== undefined) return failed(refusal);
   const wanted = shell.get(session.id) ?? session.cwd;
   const cwd = await livingFolder(fs, [wanted, session.cwd]);
@@ -78,7 +86,11 @@ async function bash(i: Input, ctx: ToolContext, services: Services): Promise<Too
   const notes = cwd === wanted ? [] : [`[The folder ${wanted} is gone. This ran in ${cwd}.]`];
 
   const startedAt = ctx.now();
-  const run = start(i, ctx, cwd, services);
+  if (placed.missing !== undefined && ctx.state.get("no sandbox") === undefined) {
+    ctx.state.set("no sandbox", true);
+    notes.push(`[Commands run without a sandbox here: ${placed.missing}]`);
+  }
+  const run = start(i, ctx, cwd, services, placed);
   const moved = async (why: string): Promise<ToolOutput> => {
     const { tell } = ctx.capability(SESSION);
     const { id } = background.add(session.id, run, startedAt, (text) => tell(text, { isMeta: true }));
@@ -94,9 +106,16 @@ async function bash(i: Input, ctx: ToolContext, services: Services): Promise<Too
       shell.set(session.id, folder);
       notes.push(`[The folder is now ${folder}]`);
     }
-    if (jobs.length > 0 && result.ended === "exit") notes.push(`[Left running until the session ends: process ${jobs.join(", ")}]`);
+    if (jobs.length > 0 && result.ended === "exit")
+      notes.push(
+        placed.sandbox === "inside"
+          ? "[What it left running has ended with it, as all does in the sandbox: use run_in_background.]"
+          : `[Left running until the session ends: process ${jobs.join(", ")}]`,
+      );
     const output = asWritten(await shownOf(run, fs));
     const ending = wentWell(result) ? "" : endingNote(result, i);
+    const blocked = placed.sandbox === "inside" ? blockedNote(result, output, services.sandbox.mayLeave) : undefined;
+    if (blocked !== undefined) notes.push(blocked);
     const content = [output || (ending || notes.length > 0 ? "" : "(no output)"), ending, ...notes].filter((s) => s !== "").join("\n");
     return { content, ...(ending === "" ? {} : { isError: true }) };
   } catch (error) {
@@ -105,7 +124,7 @@ async function bash(i: Input, ctx: ToolContext, services: Services): Promise<Too
   }
 }
 
-function start(i: Input, ctx: ToolContext, cwd: string, { outputLimit, atTimeout }: Services): ShellRun {
+function start(i: Input, ctx: ToolContext, cwd: string, { outputLimit, atTimeout }: Services, { sandbox }: Placed): ShellRun {
   const { folder } = ctx.capability(SESSION);
   const spool = folder === null ? undefined : join(folder, "outputs", `${ctx.callId.replace(/[^\w-]/g, "_")}.txt`);
   const marker = ctx.id("shell");
@@ -129,6 +148,7 @@ function start(i: Input, ctx: ToolContext, cwd: string, { outputLimit, atTimeout
           maxBytes: outputLimit, // what is shown is taken from the stream; a file has what goes beyond
           onOutput,
           ...(spool === undefined ? {} : { spool }),
+          ...(sandbox === "inside" ? { sandbox: true } : {}),
         });
       } catch (error) {
         if (codeOf(error) !== "ENOENT") throw error;

@@ -41,6 +41,7 @@ export function sandboxedProcesses(port: Processes, settings: SandboxSettings, v
       if (options.sandbox !== true) return port.run(options);
       const why = await sandboxProblem();
       if (why !== undefined) throw Object.assign(new Error(`no sandbox: ${why}`), { code: "ENOSANDBOX" });
+      if (!isOnPath(options)) throw Object.assign(new Error(`${options.command}: not found`), { code: "ENOENT" });
       const by = policy();
       const end = traces.begin(by);
       try {
@@ -62,6 +63,10 @@ function wrap(policy: SandboxPolicy, { command, args = [], cwd }: ProcessOptions
   }
   return { command: bubblewrap()!, args: [...bubblewrapArgs(policy, cwd), command, ...args] };
 }
+
+/** A program that is not there is no failure of the sandbox. */
+const isOnPath = ({ command }: ProcessOptions): boolean =>
+  command.includes("/") || (process.env["PATH"] ?? "").split(":").some((dir) => existsSync(join(dir, command)));
 
 const bubblewrap = (): string | undefined => BUBBLEWRAP.find((path) => existsSync(path));
 
