@@ -1,13 +1,13 @@
 /** From a plan to a runtime with a session. */
-import { resolve } from "node:path";
 import { createRuntime, type Host, meaningOf, type Runtime, type Session } from "@heddle/runtime";
 import { nodeHost } from "@heddle/runtime/node";
 import * as z from "zod";
 import type { WireInit } from "./faces/wire.ts";
 import { DEFAULT_PROVIDER, FIRST_PARTY } from "./first-party.ts";
+import { hostSandbox } from "./host-sandbox.ts";
 import { type Io, say } from "./io.ts";
 import type { SessionArgs, SetupArgs } from "./options.ts";
-import { noticesOf, type Overrides, type Plan, planOf } from "./plan.ts";
+import { directoriesOf, noticesOf, type Overrides, type Plan, planOf } from "./plan.ts";
 import { checkModel, servedBy } from "./providers.ts";
 import { VERSION } from "./version.ts";
 
@@ -38,10 +38,12 @@ export type OpenAs = {
 export function runtimeOf(plan: Plan, args: SetupArgs): Promise<Runtime> {
   const { config } = plan;
   const effort = args.effort ?? config.effort;
+  const directories = directoriesOf(plan, args);
+  const sandbox = hostSandbox(config, [plan.cwd, ...directories], plan.userDir);
   return createRuntime({
-    host: warming(nodeHost({ network: { allowPrivate: config.allowPrivate } })),
+    host: warming(nodeHost({ network: { allowPrivate: config.allowPrivate }, ...(sandbox ? { sandbox } : {}) })),
     cwd: plan.cwd,
-    directories: [...config.directories, ...args.addDir].map((d) => resolve(plan.cwd, d)),
+    directories,
     stateDir: config.home,
     plugins: plan.candidates,
     provider: plan.provider,
@@ -64,7 +66,7 @@ function warming(host: Host): Host {
     cold = false;
     return result;
   };
-  return { ...host, processes: { run } };
+  return { ...host, processes: { ...host.processes, run } };
 }
 
 /** Throws when there is no model to talk to, after saying all that may be the reason. */

@@ -1,6 +1,6 @@
 /** What is decided before a runtime starts: settings and flags put together, plugins found, nothing of theirs loaded. */
 import { realpathSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Processes } from "@heddle/kernel";
 import { NEWEST } from "@heddle/provider-anthropic/newest";
 import type { Candidate, Problem } from "@heddle/runtime";
@@ -9,6 +9,7 @@ import { readSettingsFile } from "./config/file.ts";
 import { type Config, readConfig, type ScopedRule, UNTRUSTED, withoutTools } from "./config/read.ts";
 import { type Credentials, compatible, credentials, helperTtl, refuseBadCompatible, refuseBadUrl } from "./credentials.ts";
 import { DEFAULT_PROVIDER, FIRST_PARTY, firstParty, STRUCTURED } from "./first-party.ts";
+import { sandboxOptions } from "./host-sandbox.ts";
 import type { Io } from "./io.ts";
 import { type KeyHelper, keyHelper } from "./key-helper.ts";
 import type { SetupArgs } from "./options.ts";
@@ -24,6 +25,7 @@ const GATES = "@heddle/permissions";
 export type Plan = {
   config: Config;
   cwd: string;
+  userDir: string;
   provider: string;
   /** No alias any more. */
   model: string;
@@ -104,7 +106,7 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
   const options: Record<string, unknown> = {
     "@heddle/permissions": gateOptions(args, config, io),
     "@heddle/commands": { models: known(modelAliases, config.models, meaning) },
-    "@heddle/tools": { home: io.userDir, ...(rg ? { ripgrep: rg } : {}) },
+    "@heddle/tools": { home: io.userDir, ...(rg ? { ripgrep: rg } : {}), ...sandboxOptions(config) },
     "@heddle/compaction": { dir: join(config.home, "results") },
     "@heddle/context": {
       home: io.userDir,
@@ -141,6 +143,7 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
   return {
     config,
     cwd: io.cwd,
+    userDir: io.userDir,
     provider,
     model,
     modelAliases,
@@ -154,10 +157,14 @@ export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Pro
   };
 }
 
+/** Further folders of the workspace, absolute. */
+export const directoriesOf = ({ config, cwd }: Plan, { addDir }: Pick<SetupArgs, "addDir">): string[] =>
+  [...config.directories, ...addDir].map((d) => resolve(cwd, d));
+
 type RuleText = { rule: string; source: string; root: string };
 type RuleArgs = Pick<SetupArgs, "allowedTools" | "disallowedTools">;
 /** What the gate is told: the rules of all settings and flags. */
-export type GateOptions = { home: string; bypass: boolean; allow: RuleText[]; ask: RuleText[]; deny: RuleText[] };
+export type GateOptions = { home: string; bypass: boolean; sandboxed: boolean; allow: RuleText[]; ask: RuleText[]; deny: RuleText[] };
 export function gateOptions(args: RuleArgs, config: Config, io: Pick<Io, "cwd" | "userDir">): GateOptions {
   const { rules, failClosed, noBypass } = config;
   const allow = [...rules.allow, ...flagRules(args.allowedTools, "--allowedTools", io.cwd)];
@@ -165,6 +172,7 @@ export function gateOptions(args: RuleArgs, config: Config, io: Pick<Io, "cwd" |
   return {
     home: io.userDir,
     bypass: !noBypass,
+    sandboxed: config.sandbox.unasked,
     allow: allow.map(ruleText),
     ask: rules.ask.map(ruleText),
     deny: [...denyRules(args, config, io).map(ruleText), ...unread],

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { readSettingsFile } from "../src/config/file.ts";
 import { type Config, type ConfigInput, readConfig, withoutTools } from "../src/config/read.ts";
+import { noSandbox } from "../src/config/sandbox.ts";
 import { parseSettings } from "../src/config/settings.ts";
 import { UsageError } from "../src/exit.ts";
 
@@ -232,6 +233,7 @@ describe("a project", () => {
       rules: { allow: rulesOf(c, "allow"), ask: rulesOf(c, "ask"), deny: rulesOf(c, "deny") },
       withheld: c.withheld.length,
     }).toEqual({
+      sandbox: noSandbox(),
       fallbackModels: [],
       modelAliases: {},
       noBypass: false,
@@ -380,5 +382,81 @@ describe("a file that cannot be used", () => {
     expect(parseSettings('\ufeff{ // mine\n "model": "x", }')).toEqual({ settings: { model: "x" }, problems: [], unknown: [] });
     expect(parseSettings("  \n")).toEqual({ settings: {}, problems: [], unknown: [] });
     expect(parseSettings("[]").problems).toEqual([{ line: 1, column: 1, message: "not a JSON object", closed: true }]);
+  });
+});
+
+describe("the sandbox", () => {
+  const of = async (files: Record<string, unknown>) => {
+    const { sandbox, withheld, notices } = await read(files);
+    return { ...sandbox, withheld: withheld.map((w) => w.what), notices };
+  };
+  const none = { ...noSandbox(), withheld: [], notices: [] };
+
+  it("is a word, or the object of other programs", async () => {
+    expect(await of({})).toEqual(none);
+    expect(await of({ [USER]: { sandbox: "auto" } })).toEqual({ ...none, use: "auto", unasked: true });
+    expect(await of({ [USER]: { sandbox: "on" } })).toEqual({ ...none, use: "on", unasked: true });
+    expect(await of({ [CLAUDE]: { sandbox: { enabled: true, ignoreViolations: {} } } })).toEqual({ ...none, use: "auto" });
+    const network = { allowedDomains: ["*"] };
+    const filesystem = { allowWrite: ["~/.cache"], denyWrite: ["x"], denyRead: ["/data"] };
+    const all = {
+      enabled: true,
+      failIfUnavailable: true,
+      autoAllowBashIfSandboxed: true,
+      allowUnsandboxedCommands: false,
+      network,
+      filesystem,
+    };
+    expect(await of({ [USER]: { sandbox: all } })).toEqual({
+      ...none,
+      ...{ use: "on", unasked: true, mayLeave: false, network: "on" },
+      ...{ allowWrite: ["/home/u/.cache"], denyWrite: ["/home/u/.heddle/x"], denyRead: ["/data"] },
+    });
+    expect((await of({ [USER]: { sandbox: "maybe" } })).notices).toEqual([expect.stringMatching(/sandbox: .*auto, on, off/)]);
+  });
+  it("says what of it has no effect", async () => {
+    const sandbox = {
+      enabled: true,
+      excludedCommands: ["docker"],
+      network: { allowedDomains: ["a.com"] },
+      filesystem: { denyRead: ["*.pem"] },
+    };
+    expect(await of({ [USER]: { sandbox } })).toEqual({
+      ...none,
+      use: "auto",
+      notices: [
+        expect.stringContaining("sandbox.network.allowedDomains: "),
+        expect.stringContaining('sandbox.filesystem.denyRead: "*.pem" is a pattern'),
+        expect.stringContaining("sandbox.excludedCommands has no effect"),
+      ],
+    });
+  });
+  it("is tightened by a project, and never loosened or made to ask less", async () => {
+    expect(await of({ [PROJECT]: { sandbox: "on" } })).toEqual({ ...none, use: "on" });
+    expect(await of({ [USER]: { sandbox: "on" }, [LOCAL]: { sandbox: "off" } })).toEqual({
+      ...none,
+      use: "on",
+      unasked: true,
+      withheld: ["sandbox"],
+    });
+    const tight = {
+      autoAllowBashIfSandboxed: false,
+      allowUnsandboxedCommands: false,
+      network: { allowedDomains: [] },
+      filesystem: { denyRead: ["k"] },
+    };
+    const open = { enabled: true, autoAllowBashIfSandboxed: true, network: { allowedDomains: ["*"] } };
+    expect(await of({ [USER]: { sandbox: open }, [PROJECT]: { sandbox: tight } })).toEqual({
+      ...none,
+      ...{ use: "auto", mayLeave: false, denyRead: ["/proj/k"] },
+    });
+    const loose = { ...open, allowUnsandboxedCommands: true, filesystem: { allowWrite: ["/"] } };
+    expect(await of({ [PROJECT]: { sandbox: loose } })).toEqual({
+      ...none,
+      use: "auto",
+      withheld: ["autoAllowBashIfSandboxed", "allowUnsandboxedCommands", "network.allowedDomains", "filesystem.allowWrite"].map(
+        (k) => `sandbox.${k}`,
+      ),
+    });
   });
 });

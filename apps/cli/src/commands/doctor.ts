@@ -2,13 +2,14 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { imageLibrary } from "@heddle/runtime/node";
+import { imageLibrary, nodeProcesses, sandboxedProcesses } from "@heddle/runtime/node";
 import { EXIT, type ExitCode } from "../exit.ts";
 import { DEFAULT_PROVIDER } from "../first-party.ts";
+import { hostSandbox } from "../host-sandbox.ts";
 import type { Io } from "../io.ts";
 import type { SetupArgs } from "../options.ts";
 import { plainLine } from "../plain.ts";
-import { notUsed, type Plan, planOf } from "../plan.ts";
+import { directoriesOf, notUsed, type Plan, planOf } from "../plan.ts";
 import { checkModel, declaredProviders, servedBy } from "../providers.ts";
 import { HOW_TO_GET_IT, ripgrepPath } from "../ripgrep.ts";
 import { VERSION } from "../version.ts";
@@ -22,7 +23,12 @@ export async function doctor(args: SetupArgs, io: Io): Promise<ExitCode> {
   const plan = await planOf(args, io, { everyProvider: true });
   const { config } = plan;
   const rg = ripgrepPath(io.env);
-  const [git, rgVersion, servers] = await Promise.all([versionOf("git"), rg ? versionOf(rg) : undefined, serversOf(plan)]);
+  const [git, rgVersion, servers, sandbox] = await Promise.all([
+    versionOf("git"),
+    rg ? versionOf(rg) : undefined,
+    serversOf(plan),
+    sandboxOf(plan, args),
+  ]);
   const checks: Check[] = [
     { name: "heddle", state: "ok", text: `${VERSION} on Node ${process.versions.node}, ${process.platform} ${process.arch}` },
     modelOf(plan),
@@ -33,6 +39,7 @@ export async function doctor(args: SetupArgs, io: Io): Promise<ExitCode> {
     git
       ? { name: "git", state: "ok", text: git }
       : { name: "git", state: "note", text: "not found: the model is not told the state of repositories" },
+    sandbox,
     imagesOf(),
     stateOf(config.home),
     ...(config.notices.length > 0
@@ -87,6 +94,26 @@ async function serversOf(plan: Plan): Promise<Check[]> {
       text: shown.length > 0 ? `--model ${shown.join(", ")}${more}` : `${provider} answers and has no models`,
     };
   });
+}
+
+async function sandboxOf(plan: Plan, args: SetupArgs): Promise<Check> {
+  const { config, cwd, userDir } = plan;
+  const { use, network, unasked } = config.sandbox;
+  const wanted = use === "off" ? { ...config, sandbox: { ...config.sandbox, use: "auto" as const } } : config;
+  const port = sandboxedProcesses(nodeProcesses(), hostSandbox(wanted, [cwd, ...directoriesOf(plan, args)], userDir)!, []);
+  const problem = await port.sandboxProblem?.();
+  const check = (state: Check["state"], text: string): Check => ({ name: "sandbox", state, text });
+  if (use === "off")
+    return check(
+      "note",
+      `off: ${problem === undefined ? '"sandbox": "auto" in your settings runs commands in one' : `and it could not be had: ${problem}`}`,
+    );
+  if (problem !== undefined)
+    return check(use === "on" ? "fail" : "note", `${use === "on" ? "no command can run" : "commands run without one"}: ${problem}`);
+  return check(
+    "ok",
+    `commands run in one, ${network === "on" ? "with" : "without"} the network, and are ${unasked ? "not asked for" : "asked for as ever"}`,
+  );
 }
 
 function imagesOf(): Check {

@@ -9,7 +9,7 @@ export const ELSEWHERE: ReadonlySet<string> = new Set(
   effortLevel enableAllProjectMcpServers enabledMcpjsonServers enabledPlugins extraKnownMarketplaces
   fileCheckpointingEnabled fileSuggestion forceLoginMethod gcpAuthRefresh hooks httpHookAllowedEnvVars ignorePatterns
   includeCoAuthoredBy includeGitInstructions language mcpServers modelOverrides otelHeadersHelper outputStyle
-  plansDirectory pluginConfigs promptCacheTtl respectGitignore sandbox showThinkingSummaries skillListingBudgetFraction
+  plansDirectory pluginConfigs promptCacheTtl respectGitignore showThinkingSummaries skillListingBudgetFraction
   skillListingMaxDescChars skillOverrides spinnerTipsEnabled spinnerVerbs statusLine strictKnownMarketplaces
   subagentPromptCacheTtl subagentStatusLine theme tui verbose worktree`.split(/\s+/),
 );

@@ -5,6 +5,7 @@ import { UsageError } from "../exit.ts";
 import { COMPATIBLE, DEFAULT_PROVIDER, OWN_PROVIDERS } from "../first-party.ts";
 import { bareTool } from "../rule-list.ts";
 import { heddleHome } from "./home.ts";
+import { mergeSandbox, noSandbox, type Sandbox } from "./sandbox.ts";
 import type { PluginEntry, Settings } from "./settings.ts";
 
 export type Scope = "user" | "project" | "local" | "flag" | "managed";
@@ -37,6 +38,7 @@ export type Config = {
   recovery: NonNullable<Settings["recovery"]>;
   /** Hosts of a private network that may be reached all the same; from the user's own files only. */
   allowPrivate: string[];
+  sandbox: Sandbox;
   /** In the order in which they are loaded; `dir` is what paths are relative to. */
   plugins: { entry: PluginEntry; scope: Scope; dir: string }[];
   disabledPlugins: string[];
@@ -96,6 +98,7 @@ export async function readConfig(input: ConfigInput): Promise<Config> {
     fallbackModels: [],
     recovery: {},
     allowPrivate: [],
+    sandbox: noSandbox(),
     plugins: [],
     disabledPlugins: [],
     provider: { options: {} },
@@ -261,6 +264,10 @@ function merge(config: Config, source: Source, settings: Settings, userDir: stri
   if (network?.allowPrivate) {
     if (mine) config.allowPrivate.push(...network.allowPrivate);
     else withhold("network.allowPrivate", "a project may never open the network it is in");
+  }
+  if (settings.sandbox !== undefined) {
+    const notice = (text: string): void => void config.notices.push(`${source.path}: ${text}`);
+    mergeSandbox(config.sandbox, settings.sandbox, { mine, notice, withhold }, (p) => resolve(source.dir, expand(p, userDir)));
   }
   if (provider) {
     if (!mine) withhold("provider", "a project may never choose where requests go");

@@ -65,6 +65,22 @@ const model = z.strictObject({
     .exactOptional(),
 });
 
+const texts = z.array(z.string().min(1)).exactOptional();
+const yes = z.boolean().exactOptional();
+/** A word, or the object that other programs share; what is not named here has no effect. */
+const sandbox = z.union([
+  z.enum(["auto", "on", "off"]),
+  z.object({
+    enabled: yes,
+    failIfUnavailable: yes,
+    autoAllowBashIfSandboxed: yes,
+    allowUnsandboxedCommands: yes,
+    excludedCommands: texts,
+    network: z.object({ allowedDomains: texts }).exactOptional(),
+    filesystem: z.object({ allowWrite: texts, denyWrite: texts, denyRead: texts }).exactOptional(),
+  }),
+]);
+
 const FIELDS = {
   permissions: z.object({
     allow: rules.optional(),
@@ -84,6 +100,7 @@ const FIELDS = {
   askBudgetUsd: z.number().positive(),
   recovery,
   network: z.strictObject({ allowPrivate: z.array(z.string().trim().min(1)).exactOptional() }),
+  sandbox,
   plugins: z.array(PluginEntry),
   disabledPlugins: z.array(z.string()),
   trustedFolders: z.array(z.string()),
