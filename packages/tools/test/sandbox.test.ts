@@ -1,0 +1,79 @@
+import type { Processes, ProcessOptions } from "@heddle/kernel/plugin";
+import { describe, expect, it } from "vitest";
+import { kitOf } from "./support/harness.ts";
+import { MemoryFs } from "./support/memory-fs.ts";
+
+/** A port that runs nothing: each command has this output and exit code. */
+async function setup(options: object, problem: string | undefined, output = "", exitCode = 0) {
+  const ran: (boolean | undefined)[] = [];
+  const processes: Processes = {
+    async run({ sandbox }: ProcessOptions) {
+      ran.push(sandbox);
+      return { exitCode, signal: null, stdout: output, stderr: "", output, droppedBytes: 0, ended: "exit" };
+    },
+    ...(problem === "none" ? {} : { sandboxProblem: async () => problem }),
+  };
+  const fs = new MemoryFs();
+  await fs.writeFile("/w/a", new Uint8Array());
+  const kit = await kitOf({ fs, processes, options: { ...options } });
+  const call = async (leave?: unknown) => {
+    const input = { command: "make", ...(leave === undefined ? {} : { dangerouslyDisableSandbox: leave }) };
+    const [effect] = await kit.effects("Bash", input);
+    const { text, isError } = await kit.call("Bash", input);
+    return { effect: effect?.sandbox, ran: ran.splice(0), text, isError };
+  };
+  return { call, bash: kit.tools.find((t) => t.name === "Bash")! };
+}
+
+describe("Bash and the sandbox", () => {
+  it("has nothing to do with one unless it is asked to", async () => {
+    const { call, bash } = await setup({}, undefined);
+    expect(await call(true)).toEqual({ effect: undefined, ran: [undefined], text: "(no output)", isError: false });
+    expect(JSON.stringify([bash.description, bash.jsonSchema])).not.toMatch(/sandbox/i);
+  });
+  it.each(["auto", "on"])("%s: runs inside, and outside when the model asks for that, and says which", async (sandbox) => {
+    const { call, bash } = await setup({ sandbox }, undefined);
+    expect(await call()).toEqual({ effect: "inside", ran: [true], text: "(no output)", isError: false });
+    expect(await call("false")).toMatchObject({ effect: "inside", ran: [true] });
+    expect(await call("true")).toMatchObject({ effect: "outside", ran: [undefined] });
+    expect(JSON.stringify(bash.jsonSchema)).toContain("dangerouslyDisableSandbox");
+  });
+  it.each([["none"], ["bubblewrap is not installed"]])(
+    "where there is none (%s), auto runs and says so, on does not run",
+    async (problem) => {
+      const why = problem === "none" ? "this host has none" : problem;
+      expect(await (await setup({ sandbox: "auto" }, problem)).call(true)).toEqual({
+        effect: undefined,
+        ran: [undefined],
+        text: `[Commands run without a sandbox here: ${why}]`,
+        isError: false,
+      });
+      expect(await (await setup({ sandbox: "on" }, problem)).call()).toEqual({
+        effect: "inside",
+        ran: [],
+        text: `The settings let no command run without a sandbox, and there is none: ${why}. Tell the person.`,
+        isError: true,
+      });
+    },
+  );
+  it("lets nothing out where the settings say so", async () => {
+    const { call } = await setup({ sandbox: "auto", mayLeaveSandbox: false }, undefined, "curl: (6) Could not resolve host: a.com", 6);
+    expect(await call(true)).toMatchObject({ effect: "inside", ran: [], isError: true });
+    expect((await call()).text).toMatch(/\[The sandbox may be why: it has no network\. If so, the settings let nothing run outside\.\]$/);
+  });
+  it.each([
+    ["touch: cannot touch '/etc/x': Read-only file system", "files outside"],
+    ["npm error code EAI_AGAIN", "no network"],
+    ["error: could not lock config file .git/config: Device or resource busy", "files outside"],
+    ["bwrap: Can't chdir to /x: No such file or directory", "files outside"],
+  ])("says where the sandbox may be why: %s", async (output, why) => {
+    const { text } = await (await setup({ sandbox: "auto" }, undefined, output, 1)).call();
+    expect(text).toContain(why);
+    expect(text).toContain("with dangerouslyDisableSandbox the person is asked");
+    expect((await (await setup({ sandbox: "auto" }, undefined, output, 0)).call()).text).toBe(output);
+    expect((await (await setup({ sandbox: "auto" }, undefined, output, 1)).call(true)).text).not.toContain("The sandbox may be why");
+  });
+  it("blames it for nothing else", async () => {
+    expect((await (await setup({ sandbox: "auto" }, undefined, "1 test failed", 1)).call()).text).toBe("1 test failed\n[Exit code 1]");
+  });
+});
