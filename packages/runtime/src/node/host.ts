@@ -26,7 +26,7 @@ export function nodeHost(o: NodeHostOptions = {}): Host {
     now,
     id: idMaker(now),
     fs: nodeFiles(),
-    processes: o.sandbox ? sandboxedProcesses(processes, o.sandbox, Object.keys(environmentFor(o))) : processes,
+    processes: o.sandbox ? sandboxedProcesses(processes, o.sandbox, Object.keys(environmentFor(o)), o.network) : processes,
     storage: nodeStorage(),
     timers: timersOf(() => Math.random()),
     images: nodeImages(),

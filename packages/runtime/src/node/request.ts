@@ -1,5 +1,4 @@
 /** One request to a public address, which is checked after its name is resolved and before anything connects. */
-import { lookup as systemLookup } from "node:dns/promises";
 import http from "node:http";
 import https from "node:https";
 import { isIP, type LookupFunction } from "node:net";
@@ -7,32 +6,14 @@ import { type Transform, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import zlib from "node:zlib";
 import type { Network, NetworkAnswer, NetworkOptions } from "@heddle/kernel";
-import { publicAddresses } from "./addresses.ts";
+import { checkedAddresses, fault } from "./checked-addresses.ts";
 import type { NetworkAccess } from "./network-access.ts";
 
 const MAX_BYTES = 10 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 
-export function requests({ allowPrivate = [], resolve = (host) => systemLookup(host, { all: true }) }: NetworkAccess = {}): Network {
-  const isPublic = publicAddresses();
-  const check = (host: string, address: string): void => {
-    if (isPublic(address) || allowPrivate.some((allowed) => covers(allowed.toLowerCase(), host))) return;
-    throw fault("EPRIVATE", `${host}${host === address ? "" : ` (${address})`} is no address of the public internet`);
-  };
-  /** What is checked here is what is connected to: nothing asks a resolver again. */
-  const lookup: LookupFunction = (host, options, done) => {
-    resolve(host)
-      .then((found) => {
-        const fit = found.filter((r) => !options.family || r.family === options.family);
-        if (fit.length === 0) throw fault("ENOTFOUND", `${host} has no address`);
-        for (const { address } of fit) check(host, address);
-        return fit;
-      })
-      .then(
-        (fit) => (options.all ? done(null, [...fit]) : done(null, fit[0]!.address, fit[0]!.family)),
-        (error) => done(error, []),
-      );
-  };
+export function requests(access: NetworkAccess = {}): Network {
+  const { check, lookup } = checkedAddresses(access);
   return {
     async get(address, o = {}) {
       o.signal?.throwIfAborted();
@@ -44,15 +25,6 @@ export function requests({ allowPrivate = [], resolve = (host) => systemLookup(h
       return await ask(url, lookup, o);
     },
   };
-}
-
-const covers = (allowed: string, host: string): boolean => {
-  const name = host.replace(/\.$/, "");
-  return allowed.startsWith("*.") ? name.endsWith(allowed.slice(1)) : allowed.replace(/^\[|\]$/g, "") === name;
-};
-
-function fault(code: string, message: string): Error {
-  return Object.assign(new Error(message), { code });
 }
 
 /** A connection of its own, so that no request runs over one whose address was checked for another host. */

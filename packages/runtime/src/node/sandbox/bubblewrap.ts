@@ -1,5 +1,6 @@
 /** The policy as arguments of bubblewrap, on Linux. */
 import { dirname } from "node:path";
+import { PROXY_VARIABLES } from "./bridge.ts";
 import { isBelow, KEPT, type SandboxPolicy } from "./policy.ts";
 
 /**
@@ -24,6 +25,7 @@ export function bubblewrapArgs(policy: SandboxPolicy, cwd: string): readonly str
     ...hide(hidden.filter((h) => inside(h.path))),
     ...folders.flatMap((path) => ["--remount-ro", path]),
     ...withoutVariables.flatMap((name) => ["--unsetenv", name]),
+    ...(typeof network === "object" ? Object.entries(PROXY_VARIABLES).flatMap(([name, value]) => ["--setenv", name, value]) : []),
     ...["--setenv", "TMPDIR", "/tmp", "--chdir", cwd, "--"],
   ];
 }

@@ -1,5 +1,8 @@
 /** What a sandboxed command may change, see and reach. The host says it; no input of a model and no file of a project widens it. */
 
+/** All of the network, nothing, or the hosts that a list names (`*.name` for all below a name, `*` for all), less others. */
+export type SandboxNetwork = "off" | "on" | { readonly allow: readonly string[]; readonly deny: readonly string[] };
+
 /** Absolute paths with their links resolved. */
 export type SandboxPolicy = {
   /** Folders that may be changed. */
@@ -12,7 +15,7 @@ export type SandboxPolicy = {
   readonly hidden: readonly { readonly path: string; readonly folder: boolean }[];
   /** A folder that stands in for /tmp. */
   readonly scratch: string;
-  readonly network: "off" | "on";
+  readonly network: SandboxNetwork;
   /** Variables of the environment that it does not get. */
   readonly withoutVariables: readonly string[];
 };
@@ -24,7 +27,7 @@ export type SandboxSettings = {
   readonly state: string;
   /** Where the folder that stands in for /tmp is made; without it the system's. */
   readonly temporary?: string;
-  readonly network: "off" | "on";
+  readonly network: SandboxNetwork;
   readonly allowWrite?: readonly string[];
   readonly denyWrite?: readonly string[];
   readonly denyRead?: readonly string[];

@@ -3,6 +3,8 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Processes, ProcessOptions, ProcessResult } from "@heddle/kernel";
+import type { NetworkAccess } from "../network-access.ts";
+import { BRIDGE } from "./bridge.ts";
 import { bubblewrapArgs } from "./bubblewrap.ts";
 import { policyOf, unfit } from "./find-policy.ts";
 import type { SandboxPolicy, SandboxSettings } from "./policy.ts";
@@ -14,12 +16,23 @@ const PROBE_MS = 5_000;
 const BUBBLEWRAP = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
 const SEATBELT = "/usr/bin/sandbox-exec";
 
+/** In the folder that stands in for /tmp. */
+const PROXY = ".heddle-proxy";
+const hasProxy = (policy: SandboxPolicy): policy is SandboxPolicy & { readonly network: object } =>
+  typeof policy.network === "object" && process.platform === "linux";
+
 type Wrapped = { readonly command: string; readonly args: readonly string[] };
 
-/** `variables`: the names in the environment that commands inherit. */
-export function sandboxedProcesses(port: Processes, settings: SandboxSettings, variables: readonly string[]): Processes {
+/** `variables`: the names in the environment that commands inherit. `access`: to the hosts that the settings open. */
+export function sandboxedProcesses(
+  port: Processes,
+  settings: SandboxSettings,
+  variables: readonly string[],
+  access: NetworkAccess = {},
+): Processes {
   const traces = new Traces();
   let scratch: string | undefined;
+  let proxy: Promise<void> | undefined;
   let problem: Promise<string | undefined> | undefined;
   const onExit = (): void => {
     traces.removeAll();
@@ -43,6 +56,11 @@ export function sandboxedProcesses(port: Processes, settings: SandboxSettings, v
       if (why !== undefined) throw Object.assign(new Error(`no sandbox: ${why}`), { code: "ENOSANDBOX" });
       if (!isOnPath(options)) throw Object.assign(new Error(`${options.command}: not found`), { code: "ENOENT" });
       const by = policy();
+      if (hasProxy(by)) {
+        const { network } = by;
+        proxy ??= import("./proxy.ts").then(({ startProxy }) => startProxy(join(by.scratch, PROXY), network, access));
+        await proxy;
+      }
       const end = traces.begin(by);
       try {
         return await port.run({ ...plain(options), ...wrap(by, options) });
@@ -61,7 +79,8 @@ function wrap(policy: SandboxPolicy, { command, args = [], cwd }: ProcessOptions
     const environment = ["/usr/bin/env", ...policy.withoutVariables.flatMap((name) => ["-u", name]), `TMPDIR=${policy.scratch}`];
     return { command: SEATBELT, args: ["-p", seatbeltProfile(policy), ...environment, command, ...args] };
   }
-  return { command: bubblewrap()!, args: [...bubblewrapArgs(policy, cwd), command, ...args] };
+  const bridge = hasProxy(policy) ? [process.execPath, "-e", BRIDGE, "--", `/tmp/${PROXY}`] : [];
+  return { command: bubblewrap()!, args: [...bubblewrapArgs(policy, cwd), ...bridge, command, ...args] };
 }
 
 /** A program that is not there is no failure of the sandbox. */
