@@ -9,7 +9,7 @@ import { readSettingsFile } from "./config/file.ts";
 import { type Config, readConfig, type ScopedRule, UNTRUSTED, withoutTools } from "./config/read.ts";
 import { type Credentials, compatible, credentials, helperTtl, refuseBadCompatible, refuseBadUrl } from "./credentials.ts";
 import { DEFAULT_PROVIDER, FIRST_PARTY, firstParty, STRUCTURED } from "./first-party.ts";
-import { sandboxOptions } from "./host-sandbox.ts";
+import { isUnasked, sandboxOptions } from "./host-sandbox.ts";
 import type { Io } from "./io.ts";
 import { type KeyHelper, keyHelper } from "./key-helper.ts";
 import type { SetupArgs } from "./options.ts";
@@ -172,7 +172,7 @@ export function gateOptions(args: RuleArgs, config: Config, io: Pick<Io, "cwd" |
   return {
     home: io.userDir,
     bypass: !noBypass,
-    sandboxed: config.sandbox.unasked,
+    sandboxed: isUnasked(config),
     allow: allow.map(ruleText),
     ask: rules.ask.map(ruleText),
     deny: [...denyRules(args, config, io).map(ruleText), ...unread],

@@ -397,7 +397,7 @@ describe("the sandbox", () => {
     expect(await of({ [USER]: { sandbox: "auto" } })).toEqual({ ...none, use: "auto", unasked: true });
     expect(await of({ [USER]: { sandbox: "on" } })).toEqual({ ...none, use: "on", unasked: true });
     expect(await of({ [CLAUDE]: { sandbox: { enabled: true, ignoreViolations: {} } } })).toEqual({ ...none, use: "auto" });
-    const network = { allowedDomains: ["*"] };
+    const network = { allowedDomains: ["*"], deniedDomains: ["a.com"] };
     const filesystem = { allowWrite: ["~/.cache"], denyWrite: ["x"], denyRead: ["/data"] };
     const all = {
       enabled: true,
@@ -409,7 +409,7 @@ describe("the sandbox", () => {
     };
     expect(await of({ [USER]: { sandbox: all } })).toEqual({
       ...none,
-      ...{ use: "on", unasked: true, mayLeave: false, network: "on" },
+      ...{ use: "on", unasked: true, mayLeave: false, domains: ["*"], deniedDomains: ["a.com"] },
       ...{ allowWrite: ["/home/u/.cache"], denyWrite: ["/home/u/.heddle/x"], denyRead: ["/data"] },
     });
     expect((await of({ [USER]: { sandbox: "maybe" } })).notices).toEqual([expect.stringMatching(/sandbox: .*auto, on, off/)]);
@@ -418,14 +418,12 @@ describe("the sandbox", () => {
     const sandbox = {
       enabled: true,
       excludedCommands: ["docker"],
-      network: { allowedDomains: ["a.com"] },
       filesystem: { denyRead: ["*.pem"] },
     };
     expect(await of({ [USER]: { sandbox } })).toEqual({
       ...none,
       use: "auto",
       notices: [
-        expect.stringContaining("sandbox.network.allowedDomains: "),
         expect.stringContaining('sandbox.filesystem.denyRead: "*.pem" is a pattern'),
         expect.stringContaining("sandbox.excludedCommands has no effect"),
       ],
@@ -442,13 +440,13 @@ describe("the sandbox", () => {
     const tight = {
       autoAllowBashIfSandboxed: false,
       allowUnsandboxedCommands: false,
-      network: { allowedDomains: [] },
+      network: { allowedDomains: [], deniedDomains: ["b.com"] },
       filesystem: { denyRead: ["k"] },
     };
     const open = { enabled: true, autoAllowBashIfSandboxed: true, network: { allowedDomains: ["*"] } };
     expect(await of({ [USER]: { sandbox: open }, [PROJECT]: { sandbox: tight } })).toEqual({
       ...none,
-      ...{ use: "auto", mayLeave: false, denyRead: ["/proj/k"] },
+      ...{ use: "auto", mayLeave: false, deniedDomains: ["b.com"], denyRead: ["/proj/k"] },
     });
     const loose = { ...open, allowUnsandboxedCommands: true, filesystem: { allowWrite: ["/"] } };
     expect(await of({ [PROJECT]: { sandbox: loose } })).toEqual({

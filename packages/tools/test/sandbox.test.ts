@@ -59,11 +59,14 @@ describe("Bash and the sandbox", () => {
   it("lets nothing out where the settings say so", async () => {
     const { call } = await setup({ sandbox: "auto", mayLeaveSandbox: false }, undefined, "curl: (6) Could not resolve host: a.com", 6);
     expect(await call(true)).toMatchObject({ effect: "inside", ran: [], isError: true });
-    expect((await call()).text).toMatch(/\[The sandbox may be why: it has no network\. If so, the settings let nothing run outside\.\]$/);
+    expect((await call()).text).toMatch(
+      /\[The sandbox may be why: it reaches no network that the settings do not open\. If so, the settings let nothing run outside\.\]$/,
+    );
   });
   it.each([
     ["touch: cannot touch '/etc/x': Read-only file system", "files outside"],
-    ["npm error code EAI_AGAIN", "no network"],
+    ["npm error code EAI_AGAIN", "reaches no network"],
+    ["curl: (56) CONNECT tunnel failed, response 403", "reaches no network"],
     ["error: could not lock config file .git/config: Device or resource busy", "files outside"],
     ["bwrap: Can't chdir to /x: No such file or directory", "files outside"],
   ])("says where the sandbox may be why: %s", async (output, why) => {

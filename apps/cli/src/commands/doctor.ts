@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { imageLibrary, nodeProcesses, sandboxedProcesses } from "@heddle/runtime/node";
 import { EXIT, type ExitCode } from "../exit.ts";
 import { DEFAULT_PROVIDER } from "../first-party.ts";
-import { hostSandbox } from "../host-sandbox.ts";
+import { hostSandbox, isUnasked, networkOf } from "../host-sandbox.ts";
 import type { Io } from "../io.ts";
 import type { SetupArgs } from "../options.ts";
 import { plainLine } from "../plain.ts";
@@ -98,9 +98,13 @@ async function serversOf(plan: Plan): Promise<Check[]> {
 
 async function sandboxOf(plan: Plan, args: SetupArgs): Promise<Check> {
   const { config, cwd, userDir } = plan;
-  const { use, network, unasked } = config.sandbox;
+  const { use } = config.sandbox;
+  const network = networkOf(config);
   const wanted = use === "off" ? { ...config, sandbox: { ...config.sandbox, use: "auto" as const } } : config;
   const port = sandboxedProcesses(nodeProcesses(), hostSandbox(wanted, [cwd, ...directoriesOf(plan, args)], userDir)!, []);
+  const open = typeof network === "object" && process.platform !== "linux" ? "off" : network;
+  const reach =
+    open === "on" ? "with the network" : open === "off" ? "without the network" : `with ${open.allow.join(", ")} of the network`;
   const problem = await port.sandboxProblem?.();
   const check = (state: Check["state"], text: string): Check => ({ name: "sandbox", state, text });
   if (use === "off")
@@ -110,10 +114,7 @@ async function sandboxOf(plan: Plan, args: SetupArgs): Promise<Check> {
     );
   if (problem !== undefined)
     return check(use === "on" ? "fail" : "note", `${use === "on" ? "no command can run" : "commands run without one"}: ${problem}`);
-  return check(
-    "ok",
-    `commands run in one, ${network === "on" ? "with" : "without"} the network, and are ${unasked ? "not asked for" : "asked for as ever"}`,
-  );
+  return check("ok", `commands run in one, ${reach}, and are ${isUnasked(config) ? "not asked for" : "asked for as ever"}`);
 }
 
 function imagesOf(): Check {

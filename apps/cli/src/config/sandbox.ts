@@ -7,13 +7,15 @@ export type Sandbox = {
   unasked: boolean;
   /** A command can be asked to run outside. */
   mayLeave: boolean;
-  network: "off" | "on";
+  /** Hosts that may be reached, `*` for all; and those that may not all the same. */
+  domains: string[];
+  deniedDomains: string[];
   allowWrite: string[];
   denyWrite: string[];
   denyRead: string[];
 };
 export const noSandbox = (): Sandbox => ({
-  ...{ use: "off", unasked: false, mayLeave: true, network: "off" },
+  ...{ use: "off", unasked: false, mayLeave: true, domains: [], deniedDomains: [] },
   ...{ allowWrite: [], denyWrite: [], denyRead: [] },
 });
 
@@ -39,13 +41,13 @@ export function mergeSandbox(sandbox: Sandbox, given: Given, { mine, notice, wit
     if (mine || !object.allowUnsandboxedCommands) sandbox.mayLeave = object.allowUnsandboxedCommands;
     else loosens("allowUnsandboxedCommands");
   }
-  const { allowedDomains } = object.network ?? {};
-  if (allowedDomains?.length === 0) sandbox.network = "off";
+  const { allowedDomains, deniedDomains = [] } = object.network ?? {};
+  if (allowedDomains?.length === 0) sandbox.domains = [];
   else if (allowedDomains !== undefined) {
-    if (!mine) loosens("network.allowedDomains");
-    else if (allowedDomains.includes("*")) sandbox.network = "on";
-    else notice('sandbox.network.allowedDomains: the network is open ("*") or closed as a whole; it stays closed');
+    if (mine) sandbox.domains.push(...allowedDomains);
+    else loosens("network.allowedDomains");
   }
+  sandbox.deniedDomains.push(...deniedDomains);
   const { allowWrite, denyWrite, denyRead } = object.filesystem ?? {};
   if (allowWrite?.length) {
     if (mine) sandbox.allowWrite.push(...plain("allowWrite", allowWrite, notice).map(path));

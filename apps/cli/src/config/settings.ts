@@ -76,7 +76,7 @@ const sandbox = z.union([
     autoAllowBashIfSandboxed: yes,
     allowUnsandboxedCommands: yes,
     excludedCommands: texts,
-    network: z.object({ allowedDomains: texts }).exactOptional(),
+    network: z.object({ allowedDomains: texts, deniedDomains: texts }).exactOptional(),
     filesystem: z.object({ allowWrite: texts, denyWrite: texts, denyRead: texts }).exactOptional(),
   }),
 ]);

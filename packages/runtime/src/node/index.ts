@@ -6,7 +6,7 @@ export { idMaker } from "./ids.ts";
 export { imageLibrary, nodeImages } from "./images.ts";
 export { type NetworkAccess, nodeNetwork } from "./network.ts";
 export { environmentFor, nodeProcesses, type ProcessesOptions } from "./processes.ts";
-export type { SandboxSettings } from "./sandbox/policy.ts";
+export type { SandboxNetwork, SandboxSettings } from "./sandbox/policy.ts";
 export { sandboxedProcesses } from "./sandbox/sandbox.ts";
 export { nodeStorage } from "./storage.ts";
 export { nodeWatchdog, type WatchdogOptions } from "./watchdog.ts";

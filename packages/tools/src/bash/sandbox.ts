@@ -22,14 +22,14 @@ export async function placeOf(leave: boolean | undefined, ctx: CallContext, { us
 }
 
 const NETWORK =
-  /could not resolve|name resolution|name or service not known|network is unreachable|ENOTFOUND|EAI_AGAIN|ENETUNREACH|ECONNREFUSED|failed to connect|nodename nor servname/i;
+  /could not resolve|name resolution|name or service not known|network is unreachable|ENOTFOUND|EAI_AGAIN|ENETUNREACH|ECONNREFUSED|failed to connect|tunnel failed|settings of the sandbox|nodename nor servname/i;
 const FILES = /read-only file system|EROFS|operation not permitted|EPERM|permission denied|EACCES|device or resource busy|EBUSY|^bwrap: /im;
 
 /** Undefined where nothing in the output of a failed command speaks of the sandbox. */
 export function blockedNote(result: ProcessResult, output: string, mayLeave: boolean): string | undefined {
   if (wentWell(result) || result.ended !== "exit") return undefined;
   const kept = [
-    ...(NETWORK.test(output) ? ["it has no network"] : []),
+    ...(NETWORK.test(output) ? ["it reaches no network that the settings do not open"] : []),
     ...(FILES.test(output) ? ["files outside the workspace, and some in it, cannot be changed"] : []),
   ];
   if (kept.length === 0) return undefined;
