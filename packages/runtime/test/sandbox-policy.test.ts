@@ -6,7 +6,7 @@ import { seatbeltProfile } from "../src/node/sandbox/seatbelt.ts";
 
 const policy: SandboxPolicy = {
   writable: ["/proj"],
-  fixed: [{ path: "/proj/.git/hooks" }, { path: "/proj/.claude", missing: true }],
+  fixed: [{ path: "/proj/.git/hooks" }, { path: "/proj/.claude", missing: "folder" }, { path: "/proj/.mcp.json", missing: "file" }],
   mended: [],
   hidden: [
     { path: "/run", folder: true },
@@ -38,9 +38,11 @@ describe("the arguments of bubblewrap", () => {
       "bind /proj/.git /proj/.git",
       "bind /proj/keys /proj/keys",
       "ro-bind /proj/.git/hooks /proj/.git/hooks",
-      "ro-bind /dev/null /proj/.claude",
+      "tmpfs /proj/.claude",
+      "ro-bind /dev/null /proj/.mcp.json",
       "ro-bind /dev/null /proj/keys/a.pem",
       "remount-ro /run",
+      "remount-ro /proj/.claude",
       "unsetenv NPM_TOKEN",
       "setenv TMPDIR /tmp",
       "chdir /proj/src",
@@ -63,7 +65,7 @@ describe("the profile of seatbelt", () => {
       "(allow file-read*)",
       '(allow file-write-data file-ioctl (literal "/dev/null") (literal "/dev/zero") (literal "/dev/random") (literal "/dev/urandom") (literal "/dev/dtracehelper") (literal "/dev/tty"))',
       '(allow file-write* (subpath "/pr\\"oj") (subpath "/tmp/heddle-sandbox-1"))',
-      '(deny file-write* (subpath "/proj/.git/hooks") (subpath "/proj/.claude"))',
+      '(deny file-write* (subpath "/proj/.git/hooks") (subpath "/proj/.claude") (subpath "/proj/.mcp.json"))',
       '(deny file-read* file-write* (subpath "/run") (subpath "/home/dev/.netrc") (subpath "/proj/keys/a.pem"))',
     ]);
     expect(seatbeltProfile(policy)).not.toContain("network");

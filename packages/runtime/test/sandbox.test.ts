@@ -91,7 +91,13 @@ describe.skipIf(problem !== undefined)(title, () => {
     expect(lines.filter((line) => line.includes(seconds))).toEqual([]);
   });
   it("changes nothing that git or heddle obeys, be it there or not, whatever is renamed", async () => {
-    const { sh, proj } = setup({ ".git/config": "c", ".git/HEAD": "h", ".git/hooks/a": "a", ".vscode/tasks.json": "v" });
+    const { sh, proj } = setup({
+      ".git/config": "[core]\n\thooksPath = h\n",
+      ".git/HEAD": "h",
+      ".git/hooks/a": "a",
+      ".vscode/tasks.json": "v",
+      "h/x": "x",
+    });
     const tries = [
       "echo x > .git/config",
       "echo x > .git/hooks/b",
@@ -101,12 +107,39 @@ describe.skipIf(problem !== undefined)(title, () => {
       "echo x > .mcp.json",
       "rm -f .claude && mkdir .claude",
       "echo x > .vscode/tasks.json",
+      "echo x > h/pre-commit",
       "ln -sf /etc .heddle",
     ];
     for (const attempt of tries) expect(await sh(`(${attempt}) && echo done`), attempt).not.toContain("done");
     await sh("echo ok > .git/HEAD; echo ../evil > .git/commondir");
-    expect(["config", "HEAD", "hooks/a"].map((f) => readFileSync(join(proj, ".git", f), "utf8").trim())).toEqual(["c", "ok", "a"]);
+    expect(["config", "HEAD", "hooks/a"].map((f) => readFileSync(join(proj, ".git", f), "utf8").trim())).toEqual([
+      "[core]\n\thooksPath = h",
+      "ok",
+      "a",
+    ]);
     expect([".claude", ".heddle", ".mcp.json", "gone", ".git/commondir"].filter((f) => existsSync(join(proj, f)))).toEqual([]);
+  });
+  it("takes all it has started along when its time is over", async () => {
+    const { processes, proj } = setup();
+    const seconds = `8${process.pid}.5`;
+    const ran = await processes.run({ command: "sh", args: ["-c", `sleep ${seconds} & wait`], cwd: proj, sandbox: true, timeoutMs: 200 });
+    expect(ran.ended).toBe("timeout");
+    const lines = readdirSync("/proc").map((pid) => (/^\d+$/.test(pid) ? commandLine(pid) : ""));
+    expect(lines.filter((line) => line.includes(seconds))).toEqual([]);
+  });
+  it("leaves what somebody outside puts where it may put nothing", async () => {
+    const { processes, proj } = setup();
+    let seen = (): void => {};
+    const started = new Promise<void>((resolve) => {
+      seen = resolve;
+    });
+    const script = "echo started; while [ ! -e go ]; do sleep 0.01; done; ls -A .claude";
+    const ran = processes.run({ command: "sh", args: ["-c", script], cwd: proj, sandbox: true, onOutput: () => seen() });
+    await started;
+    writeFileSync(join(proj, ".claude", "settings.json"), "{}");
+    writeFileSync(join(proj, "go"), "");
+    expect((await ran).output).toBe("started\n");
+    expect(readdirSync(proj).sort()).toEqual([".claude", "go"]);
   });
   it("makes no repository where there is none", async () => {
     const { sh, proj } = setup();

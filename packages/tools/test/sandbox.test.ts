@@ -1,7 +1,9 @@
 import type { Processes, ProcessOptions } from "@heddle/kernel/plugin";
+import { nodeProcesses as ports, sandboxedProcesses } from "@heddle/runtime/node";
 import { describe, expect, it } from "vitest";
 import { kitOf } from "./support/harness.ts";
 import { MemoryFs } from "./support/memory-fs.ts";
+import { nodeFs, tempDir } from "./support/node-ports.ts";
 
 /** A port that runs nothing: each command has this output and exit code. */
 async function setup(options: object, problem: string | undefined, output = "", exitCode = 0) {
@@ -78,5 +80,37 @@ describe("Bash and the sandbox", () => {
   });
   it("blames it for nothing else", async () => {
     expect((await (await setup({ sandbox: "auto" }, undefined, "1 test failed", 1)).call()).text).toBe("1 test failed\n[Exit code 1]");
+  });
+});
+
+const dir = tempDir();
+const processes = sandboxedProcesses(
+  ports(),
+  { roots: [dir], home: "/nonexistent", state: "/nonexistent/.heddle", temporary: tempDir(), network: "off" },
+  [],
+);
+const problem = await processes.sandboxProblem?.();
+describe.skipIf(problem !== undefined)(`a real sandbox${problem === undefined ? "" : ` (skipped: ${problem})`}`, () => {
+  it.each([
+    ['printf "<%s>" "$HOME" | tr a-z A-Z'],
+    ['for f in x y; do printf "%s " "$f" | cat; done'],
+    ['basename "$(pwd)" | rev'],
+    [`v=(k l); printf %s "\${v[1]}" | cat`],
+    ["cat <<EOF\na $(echo sub) `echo tick` EOF\nEOF"],
+    ["exec echo replaced"],
+    ["trap 'echo bye; exit 4' EXIT; echo hi; exit 2"],
+    ["kill -TERM $$"],
+    ["ls nothing-here"],
+  ])("gives what bash gives without one: %s", async (command) => {
+    const of = async (sandbox: string) =>
+      (await kitOf({ fs: nodeFs, processes, cwd: dir, options: { sandbox } })).call("Bash", { command });
+    expect(await of("on")).toEqual(await of("off"));
+  });
+  it("keeps the folder, and says that what was left running is over", async () => {
+    const kit = await kitOf({ fs: nodeFs, processes, cwd: dir, now: Date.now, options: { sandbox: "on" } });
+    expect((await kit.call("Bash", { command: "mkdir -p sub && cd sub" })).text).toBe(`[The folder is now ${dir}/sub]`);
+    expect((await kit.call("Bash", { command: "pwd; sleep 60 > /dev/null 2>&1 &" })).text).toMatch(
+      /What it left running has ended with it/,
+    );
   });
 });

@@ -10,9 +10,9 @@ import { isBelow, KEPT, type SandboxPolicy } from "./policy.ts";
 export function bubblewrapArgs(policy: SandboxPolicy, cwd: string): readonly string[] {
   const { writable, fixed, hidden, scratch, network, withoutVariables } = policy;
   const inside = (path: string): boolean => writable.some((root) => path !== root && isBelow(path, root));
-  const hide = (all: SandboxPolicy["hidden"]): string[] =>
-    all.flatMap(({ path, folder }) => (folder ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path]));
+  const hide = (all: SandboxPolicy["hidden"]): string[] => all.flatMap(({ path, folder }) => empty(path, folder ? "folder" : "file"));
   const folders = hidden.filter((h) => h.folder).map((h) => h.path);
+  const closed = [...folders, ...fixed.filter((f) => f.missing === "folder").map((f) => f.path)];
   return [
     ...["--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--cap-drop", "ALL"],
     ...(network === "on" ? ["--share-net"] : []),
@@ -21,14 +21,17 @@ export function bubblewrapArgs(policy: SandboxPolicy, cwd: string): readonly str
     ...KEPT.filter((path) => folders.some((f) => isBelow(path, f))).flatMap((path) => ["--ro-bind-try", path, path]),
     ...writable.flatMap((root) => ["--bind", root, root]),
     ...heldFolders(policy).flatMap((path) => ["--bind", path, path]),
-    ...fixed.flatMap(({ path, missing }) => ["--ro-bind", missing ? "/dev/null" : path, path]),
+    ...fixed.flatMap(({ path, missing }) => (missing ? empty(path, missing) : ["--ro-bind", path, path])),
     ...hide(hidden.filter((h) => inside(h.path))),
-    ...folders.flatMap((path) => ["--remount-ro", path]),
+    ...closed.flatMap((path) => ["--remount-ro", path]),
     ...withoutVariables.flatMap((name) => ["--unsetenv", name]),
     ...(typeof network === "object" ? Object.entries(PROXY_VARIABLES).flatMap(([name, value]) => ["--setenv", name, value]) : []),
     ...["--setenv", "TMPDIR", "/tmp", "--chdir", cwd, "--"],
   ];
 }
+
+const empty = (path: string, kind: "file" | "folder"): string[] =>
+  kind === "folder" ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path];
 
 /** A folder that something is bound on cannot be renamed; so nobody can put another folder in the place of one that holds what is fixed. */
 function heldFolders({ writable, fixed, hidden }: SandboxPolicy): readonly string[] {

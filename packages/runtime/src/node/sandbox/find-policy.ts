@@ -5,6 +5,7 @@ import {
   isBelow,
   isSecretVariable,
   OBEYED,
+  OBEYED_FOLDERS,
   RESPECTED,
   type SandboxPolicy,
   type SandboxSettings,
@@ -13,8 +14,8 @@ import {
 } from "./policy.ts";
 
 /** Why no sandbox could hold with these folders; undefined where it can. */
-export function unfit({ roots, home }: SandboxSettings): string | undefined {
-  const wide = roots.find((root) => isBelow(real(home), real(root)));
+export function unfit({ roots, home, allowWrite = [] }: SandboxSettings): string | undefined {
+  const wide = [...roots, ...allowWrite].find((root) => isBelow(real(home), real(root)));
   return (
     wide && `the folder ${wide} holds the home folder, and most of what is in a home must not be changed: start in a folder of its own`
   );
@@ -29,7 +30,7 @@ export function policyOf(
 ): SandboxPolicy {
   const { roots, home, state, network, allowWrite = [], denyWrite = [], denyRead = [] } = settings;
   const folders = [...roots, ...allowWrite].filter((path) => kindOf(path) !== undefined).map(real);
-  const gits = folders.map(gitOf);
+  const gits = roots.map((root) => gitOf(real(root)));
   const writable = [...new Set([...folders, ...gits.flatMap((g) => g.writable)])];
   const rootOf = (path: string): string | undefined => writable.find((root) => path !== root && isBelow(path, root));
   const strict = [
@@ -38,7 +39,9 @@ export function policyOf(
     ...denyWrite,
     state,
   ];
-  const respected = folders.flatMap((root) => RESPECTED.map((name) => join(root, name))).filter((path) => kindOf(path) !== undefined);
+  const respected = folders
+    .flatMap((root) => [...RESPECTED, ...OBEYED, ".git/hooks", ".git/config"].map((name) => join(root, name)))
+    .filter((path) => kindOf(path) !== undefined);
   const fixed = new Map<string, SandboxPolicy["fixed"][number]>();
   const mended = new Map<string, SandboxPolicy["mended"][number]>();
   for (const path of [...strict, ...respected]) {
@@ -46,7 +49,7 @@ export function policyOf(
     if (link !== undefined) mended.set(link, { path: link, link: readlinkSync(link) });
     const there = firstMissing(path, taken);
     const at = there ?? real(path);
-    if (rootOf(at) !== undefined) fixed.set(at, there === undefined ? { path: at } : { path: at, missing: true });
+    if (rootOf(at) !== undefined) fixed.set(at, there === undefined ? { path: at } : { path: at, missing: kindWanted(at, path) });
   }
   for (const path of gits.flatMap((g) => g.free)) if (!isThere(path)) mended.set(path, { path });
   const secret = [...SYSTEM_SECRETS, ...SECRETS.map((name) => join(home, name)), join(state, "settings.json"), ...denyRead];
@@ -66,6 +69,10 @@ export function policyOf(
   };
 }
 
+/** What git takes for no repository, and heddle for no settings, is an empty folder rather than a file. */
+const kindWanted = (missing: string, path: string): "file" | "folder" =>
+  OBEYED_FOLDERS.includes(basename(path)) || basename(missing) !== basename(path) ? "folder" : "file";
+
 /** `obeyed`: what git does as it says. `free`: the same, but their place may not be taken. */
 type Git = { readonly writable: readonly string[]; readonly obeyed: readonly string[]; readonly free: readonly string[] };
 function gitOf(root: string): Git {
@@ -73,7 +80,7 @@ function gitOf(root: string): Git {
   if (kindOf(git) !== "file")
     return {
       writable: [],
-      obeyed: [join(git, "hooks"), join(git, "config")],
+      obeyed: [join(git, "hooks"), join(git, "config"), ...hooksOf(git)],
       free: ["commondir", "config.worktree"].map((n) => join(git, n)),
     };
   const common = repositoryOf(git);
@@ -84,6 +91,16 @@ function gitOf(root: string): Git {
     obeyed: [git, join(common, "hooks"), join(common, "config"), ...trees.flatMap((t) => [join(t, "commondir"), join(t, "gitdir")])],
     free: [join(common, "commondir"), ...[common, ...trees].map((dir) => join(dir, "config.worktree"))],
   };
+}
+
+/** The folder of the hooks, where the configuration names another. */
+function hooksOf(git: string): readonly string[] {
+  try {
+    const [, path] = /^\s*hooksPath\s*=\s*"?([^"\n]+?)"?\s*$/im.exec(readFileSync(join(git, "config"), "utf8")) ?? [];
+    return path === undefined ? [] : [resolve(dirname(git), path)];
+  } catch {
+    return [];
+  }
 }
 
 /**
@@ -118,16 +135,11 @@ function linkIn(path: string, root: string | undefined): string | undefined {
 
 /** The first part of the path that is not there. */
 function firstMissing(path: string, taken: ReadonlySet<string>): string | undefined {
-  const gone = (at: string): boolean => !isThere(at) || taken.has(at);
   let missing: string | undefined;
-  for (let at = path; dirname(at) !== at; at = dirname(at)) {
-    if (gone(at)) missing = at;
-    else if (missing !== undefined) break;
-    else if (!taken.has(dirname(at))) break;
-  }
+  for (let at = path; dirname(at) !== at; at = dirname(at)) if (!isThere(at) || taken.has(at)) missing = at;
   return missing && join(real(dirname(missing)), basename(missing));
 }
-export function isThere(path: string): boolean {
+function isThere(path: string): boolean {
   try {
     lstatSync(path);
     return true;

@@ -7,8 +7,8 @@ export type SandboxNetwork = "off" | "on" | { readonly allow: readonly string[];
 export type SandboxPolicy = {
   /** Folders that may be changed. */
   readonly writable: readonly string[];
-  /** Below them, what stays as it is. Where `missing`, nothing is there yet, and nothing may come there. */
-  readonly fixed: readonly { readonly path: string; readonly missing?: true }[];
+  /** Below them, what stays as it is. Where `missing`, nothing is there yet, and nothing may come there: it looks like an empty one. */
+  readonly fixed: readonly { readonly path: string; readonly missing?: "file" | "folder" }[];
   /** Nothing can be bound on them: links, and files that are not there and whose place git needs free. Put right after a command. */
   readonly mended: readonly { readonly path: string; readonly link?: string }[];
   /** What looks empty from inside. */
@@ -37,7 +37,7 @@ export type SandboxSettings = {
 export const SECRETS: readonly string[] = (
   ".ssh .gnupg .aws .azure .kube .docker .config/gcloud .config/gh .config/op .config/git/credentials .netrc .npmrc .pypirc .git-credentials .pgpass .my.cnf " +
   ".cargo/credentials .cargo/credentials.toml .gem/credentials .terraform.d/credentials.tfrc.json .password-store .local/share/keyrings " +
-  ".mozilla .config/google-chrome .config/chromium .claude/.credentials.json .codex/auth.json .bash_history .zsh_history .python_history .node_repl_history"
+  "Library/Keychains Library/Cookies .mozilla .config/google-chrome .config/chromium .claude/.credentials.json .codex/auth.json .bash_history .zsh_history .python_history .node_repl_history"
 ).split(" ");
 /** `/run` holds the sockets of services that would act for the command outside. */
 export const SYSTEM_SECRETS: readonly string[] = ["/run", "/etc/shadow", "/etc/gshadow", "/etc/sudoers.d", "/etc/ssl/private"];
@@ -46,6 +46,8 @@ export const KEPT: readonly string[] = ["/run/current-system", "/run/systemd/res
 
 /** In a folder of the workspace: what heddle obeys. May not be made either; nor may what git obeys. */
 export const OBEYED: readonly string[] = [".heddle", ".claude", ".mcp.json"];
+/** Those that are folders, where they are. */
+export const OBEYED_FOLDERS: readonly string[] = [".heddle", ".claude", "hooks"];
 /** What other programs obey, if it is there. */
 export const RESPECTED: readonly string[] =
   ".git/config.worktree .git/commondir .git/modules .gitmodules .claude.json .vscode .idea .husky .devcontainer .envrc .npmrc .yarnrc .yarnrc.yml .pre-commit-config.yaml".split(

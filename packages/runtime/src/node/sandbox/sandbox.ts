@@ -1,5 +1,5 @@
 /** The process port with a sandbox: a decorator that runs what asks for it behind bubblewrap on Linux and seatbelt on macOS. */
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Processes, ProcessOptions, ProcessResult } from "@heddle/kernel";
@@ -40,7 +40,7 @@ export function sandboxedProcesses(
   };
   const policy = (): SandboxPolicy => {
     if (scratch === undefined) {
-      scratch = mkdtempSync(join(settings.temporary ?? tmpdir(), "heddle-sandbox-"));
+      scratch = realpathSync(mkdtempSync(join(settings.temporary ?? tmpdir(), "heddle-sandbox-")));
       process.once("exit", onExit);
     }
     return policyOf(settings, scratch, variables, traces.taken);

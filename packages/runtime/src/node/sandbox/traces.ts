@@ -1,9 +1,9 @@
 /** What bubblewrap and commands leave where nothing may be: it is removed when the last command that it was for has ended. */
-import { lstatSync, readlinkSync, rmSync, symlinkSync, unlinkSync } from "node:fs";
+import { lstatSync, readlinkSync, rmdirSync, rmSync, symlinkSync, unlinkSync } from "node:fs";
 import type { SandboxPolicy } from "./policy.ts";
 
 export class Traces {
-  /** Empty files that bubblewrap makes to bind something on, with how many commands they are for. */
+  /** Empty files and folders that bubblewrap makes to bind something on, with how many commands they are for. */
   readonly #taken = new Map<string, number>();
 
   get taken(): ReadonlySet<string> {
@@ -36,8 +36,9 @@ export class Traces {
 function removeEmpty(path: string): void {
   try {
     const stat = lstatSync(path);
-    if (stat.isFile() && stat.size === 0) unlinkSync(path);
-  } catch {} // it has not even been made
+    if (stat.isDirectory()) rmdirSync(path);
+    else if (stat.isFile() && stat.size === 0) unlinkSync(path);
+  } catch {} // it has not even been made, or somebody outside has put something there
 }
 
 function mend(path: string, link: string | undefined): void {
