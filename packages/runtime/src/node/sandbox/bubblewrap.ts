@@ -34,12 +34,13 @@ const empty = (path: string, kind: "file" | "folder"): string[] =>
   kind === "folder" ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path];
 
 /** A folder that something is bound on cannot be renamed; so nobody can put another folder in the place of one that holds what is fixed. */
-function heldFolders({ writable, fixed, hidden }: SandboxPolicy): readonly string[] {
+function heldFolders({ writable, fixed, hidden, mended }: SandboxPolicy): readonly string[] {
   const held = new Set<string>();
-  for (const { path } of [...fixed, ...hidden]) {
+  const gone = (folder: string): boolean => fixed.some((f) => f.missing && isBelow(folder, f.path));
+  for (const { path } of [...fixed, ...hidden, ...mended]) {
     const root = writable.find((w) => path !== w && isBelow(path, w));
     if (root === undefined) continue;
-    for (let folder = dirname(path); folder !== root; folder = dirname(folder)) held.add(folder);
+    for (let folder = dirname(path); folder !== root; folder = dirname(folder)) if (!gone(folder)) held.add(folder);
   }
   return [...held].sort();
 }

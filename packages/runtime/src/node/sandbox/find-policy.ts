@@ -34,7 +34,7 @@ export function policyOf(
   const writable = [...new Set([...folders, ...gits.flatMap((g) => g.writable)])];
   const rootOf = (path: string): string | undefined => writable.find((root) => path !== root && isBelow(path, root));
   const strict = [
-    ...folders.flatMap((root) => OBEYED.map((name) => join(root, name))),
+    ...roots.flatMap((root) => OBEYED.map((name) => join(real(root), name))),
     ...gits.flatMap((g) => g.obeyed),
     ...denyWrite,
     state,
@@ -80,24 +80,27 @@ function gitOf(root: string): Git {
   if (kindOf(git) !== "file")
     return {
       writable: [],
-      obeyed: [join(git, "hooks"), join(git, "config"), ...hooksOf(git)],
-      free: ["commondir", "config.worktree"].map((n) => join(git, n)),
+      obeyed: [join(git, "hooks"), join(git, "config"), ...ledTo(join(git, "config"), root)],
+      free: ["commondir", "config.worktree"].map((n) => join(real(git), n)),
     };
   const common = repositoryOf(git);
   if (common === undefined) return { writable: [], obeyed: [git], free: [] };
   const trees = readdirSync(join(common, "worktrees")).map((name) => join(common, "worktrees", name));
   return {
     writable: [common],
-    obeyed: [git, join(common, "hooks"), join(common, "config"), ...trees.flatMap((t) => [join(t, "commondir"), join(t, "gitdir")])],
+    obeyed: [
+      ...[git, join(common, "hooks"), join(common, "config"), ...ledTo(join(common, "config"), root)],
+      ...trees.flatMap((t) => [join(t, "commondir"), join(t, "gitdir")]),
+    ],
     free: [join(common, "commondir"), ...[common, ...trees].map((dir) => join(dir, "config.worktree"))],
   };
 }
 
-/** The folder of the hooks, where the configuration names another. */
-function hooksOf(git: string): readonly string[] {
+/** What the configuration leads on to: another folder of hooks, and files that it includes. */
+function ledTo(config: string, root: string): readonly string[] {
   try {
-    const [, path] = /^\s*hooksPath\s*=\s*"?([^"\n]+?)"?\s*$/im.exec(readFileSync(join(git, "config"), "utf8")) ?? [];
-    return path === undefined ? [] : [resolve(dirname(git), path)];
+    const found = [...readFileSync(config, "utf8").matchAll(/^\s*(hooksPath|path)\s*=\s*"?([^"\n]+?)"?\s*$/gim)];
+    return found.map(([, key = "", path = ""]) => resolve(key.toLowerCase() === "path" ? dirname(config) : root, path));
   } catch {
     return [];
   }

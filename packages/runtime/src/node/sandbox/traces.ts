@@ -1,5 +1,6 @@
 /** What bubblewrap and commands leave where nothing may be: it is removed when the last command that it was for has ended. */
-import { lstatSync, readlinkSync, rmdirSync, rmSync, symlinkSync, unlinkSync } from "node:fs";
+import { lstatSync, readlinkSync, realpathSync, rmdirSync, rmSync, symlinkSync, unlinkSync } from "node:fs";
+import { dirname } from "node:path";
 import type { SandboxPolicy } from "./policy.ts";
 
 export class Traces {
@@ -46,6 +47,7 @@ function mend(path: string, link: string | undefined): void {
     if (link !== undefined && readlinkSync(path) === link) return;
   } catch {} // it is gone, or no link any more
   try {
+    if (realpathSync(dirname(path)) !== dirname(path)) return; // a link that a command made would lead elsewhere
     rmSync(path, { recursive: true, force: true });
     if (link !== undefined) symlinkSync(link, path);
   } catch {} // the folder that it was in is gone
