@@ -1,12 +1,15 @@
 /** The sandbox in the built program: what runs in it unasked, what it keeps from, and what is said where it stops a command. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nodeProcesses, sandboxedProcesses } from "@heddle/runtime/node";
 import { describe, expect, it } from "vitest";
 import { type World, world } from "./run.ts";
 
-const settings = { roots: ["/usr/share"], home: "/root", state: "/root/.heddle", network: "off" as const };
+const temporary = mkdtempSync(join(tmpdir(), "heddle-probe-"));
+const settings = { roots: ["/usr/share"], home: "/root", state: "/root/.heddle", temporary, network: "off" as const };
 const problem = await sandboxedProcesses(nodeProcesses(), settings, []).sandboxProblem?.();
+rmSync(temporary, { recursive: true });
 
 const bash = (command: string, more = {}) => ({ calls: [{ name: "Bash", input: { command, ...more } }] });
 const results = (w: World): string[] =>
