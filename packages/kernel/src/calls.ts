@@ -64,7 +64,12 @@ async function decision(env: StageEnv, call: ToolCallPart, effects: readonly Eff
   if (verdict.say === "nothing" && effects.length === 0) return { callId, tool, say: "allow", by: "kernel", rule: "touches nothing" };
   const why = verdict.say === "ask" ? verdict.why : "no rule covers this call";
   const from = verdict.say === "ask" && verdict.by ? { by: verdict.by } : {};
-  const answer = await askPerson(env, { kind: "permission", id: env.id("ask"), call, effects, why, ...from }, env.signal);
+  const offer = verdict.say === "ask" && verdict.offer ? { offer: verdict.offer } : {};
+  const answer = await askPerson(
+    env,
+    { kind: "permission", id: env.id("ask"), call, effects, why, ...from, ...rule, ...offer },
+    env.signal,
+  );
   if (answer.kind === "allow") return { callId, tool, say: "allow", by: "user", ...rule };
   const said = answer.kind === "deny" ? answer.reason : answer.text;
   return { callId, tool, say: "deny", by: "user", why: said ? `Denied: ${said}` : "Denied by the user.", ...rule };

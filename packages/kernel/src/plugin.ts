@@ -30,6 +30,8 @@ export type SessionView = {
   model: string;
   effort?: Effort;
   permissionMode: string;
+  /** Rules that the person has allowed in answers, of this session and of those it was started from. */
+  allowedTools?: readonly string[];
   /** True where nobody can answer an ask. */
   headless: boolean;
   /** Since the last clear; the log, not what compaction made of it. */
@@ -212,8 +214,12 @@ export interface Tool<S extends z.ZodType = z.ZodType> extends Omit<Named, "dead
   run(input: z.output<S>, ctx: ToolContext): MaybePromise<ToolOutput | string>;
 }
 
-/** `rule` is what the trace shows as the reason. `input` proposes changed arguments, which are checked and judged again. */
-export type Verdict = ({ say: "allow" | "nothing" } | { say: "ask" | "deny"; why: string }) & { rule?: string; input?: Json };
+/**
+ * `rule` is what the trace shows as the reason. `input` proposes changed arguments, which are checked and judged again. `offer`: the
+ * allow rules that the person may choose to have for calls like this one.
+ */
+export type Verdict = Said & { rule?: string; input?: Json; offer?: readonly string[] };
+type Said = { say: "allow" | "nothing" } | { say: "ask" | "deny"; why: string };
 export type Call = { callId: CallId; tool: string; plugin: PluginId; input: Json };
 /** A failure denies. */
 export type Gate = Named & { judge(call: Call, effects: readonly Effect[], ctx: CallContext): MaybePromise<Verdict> };

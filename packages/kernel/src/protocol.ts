@@ -105,11 +105,21 @@ export type StageStatus = "ran" | "no-op" | "failed" | "skipped";
  */
 export type Effect = Readonly<{ kind: "read" | "write" | "execute" | "network" | "other"; target: string; sandbox?: "inside" | "outside" }>;
 
+/** `offer`: allow rules that would have spared the question, one for each thing that is done; all of them or none make sense. */
+type Asked = Readonly<{
+  call: ToolCallPart;
+  effects: readonly Effect[];
+  why: string;
+  by?: PluginId;
+  rule?: string;
+  offer?: readonly string[];
+}>;
 /** `agent`: the title of the sub-agent that asks. */
 export type Ask =
-  | { kind: "permission"; id: string; agent?: string; call: ToolCallPart; effects: readonly Effect[]; why: string; by?: PluginId }
+  | ({ kind: "permission"; id: string; agent?: string } & Asked)
   | { kind: "question"; id: string; agent?: string; from: PluginId; text: string; choices?: readonly string[] };
-export type Answer = { kind: "allow" } | { kind: "deny"; reason?: string } | { kind: "text"; text: string };
+/** `rules`: what is allowed from now on, until the session ends. */
+export type Answer = { kind: "allow"; rules?: readonly string[] } | { kind: "deny"; reason?: string } | { kind: "text"; text: string };
 
 /** Which verdict let a call through or stopped it. `by` is a plugin, `user` or `kernel`. */
 export type Decision = Readonly<{ callId: CallId; tool: string; say: "allow" | "deny"; by: string; rule?: string; why?: string }>;

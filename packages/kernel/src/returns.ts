@@ -22,7 +22,7 @@ const stops = ["end", "tool-calls", "length", "refusal", "pause", "overflow", "a
 const usage = z.object({ input: count, output: count, cacheRead: count.optional(), cacheWrite: count.optional() }).optional();
 const retry = { cause: text, attempt: count, of: count, waitMs: count, message: text, model: maybe, status: count.optional() };
 const lines = z.object({ added: count, removed: count }).optional();
-const verdict = { rule: maybe, input: z.json().optional() };
+const verdict = { rule: maybe, input: z.json().optional(), offer: z.array(text).optional() };
 
 export const Returns = {
   classified: z.union([

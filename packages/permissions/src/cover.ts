@@ -24,7 +24,7 @@ const RUNNERS: readonly string[] = "watch setsid ionice flock env sudo doas xarg
 /** Not files of anybody. */
 const STREAMS: readonly string[] = ["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
 /** Builtins after which names, variables and options may mean something else. */
-const CHANGERS: readonly string[] =
+export const CHANGERS: readonly string[] =
   "export declare typeset local readonly unset alias unalias hash enable source . eval set shopt trap read mapfile readarray getopts let exec bind complete".split(
     " ",
   );
@@ -32,6 +32,9 @@ const LOOKING = "read-only command";
 
 /** Whether each part only looks, inside the workspace, or is covered by a rule or the mode. */
 export const covered = (reading: CommandReading, rules: Allowing): Promise<Covered> => new Cover(reading).whole(rules);
+
+/** The parts whose program neither a rule nor what is known of it covers. */
+export const open = (reading: CommandReading, rules: Allowing): Promise<readonly Part[]> => new Cover(reading).open(rules);
 
 class Cover {
   readonly #reading: CommandReading;
@@ -52,6 +55,12 @@ class Cover {
     }
     if (by.size > 1) by.delete(LOOKING);
     return { by: [...by].join(", ") || LOOKING };
+  }
+
+  async open(rules: Allowing): Promise<readonly Part[]> {
+    const parts = "doubt" in this.#reading.narrow ? [] : this.#reading.narrow.parts;
+    const judged = await Promise.all(parts.map((part) => (part.words.length > 0 ? this.#wordsCovered(part, rules, false) : { by: [] })));
+    return parts.filter((_, i) => "why" in judged[i]!);
   }
 
   /** `changed`: a part of the command may have made another program of the one that is known. */
@@ -176,11 +185,14 @@ class Cover {
 /** A rule with `*` does not reach through programs that run whatever they are told to; one that spells the command out does. */
 function allowsWords(covers: Rule["covers"], words: readonly string[]): boolean {
   if (covers.kind !== "command" || !coversCommand(covers.pattern, canonical(words))) return false;
-  const [name, ...args] = words;
+  return !covers.pattern.includes("*") || !runsWhatItIsTold(words);
+}
+
+export function runsWhatItIsTold([name, ...args]: readonly string[]): boolean {
   const verb = args.findIndex((a) => !a.startsWith("-"));
-  const runsMore =
+  return (
     RUNNERS.includes(name!) ||
     (name === "find" && args.some((a) => /^-(exec|ok|delete|fprint|fls)/.test(a))) ||
-    (name === "git" && args.slice(0, verb < 0 ? undefined : verb).some((a) => /^(-c|--config-env|--exec-path)/.test(a)));
-  return !runsMore || !covers.pattern.includes("*");
+    (name === "git" && args.slice(0, verb < 0 ? undefined : verb).some((a) => /^(-c|--config-env|--exec-path)/.test(a)))
+  );
 }

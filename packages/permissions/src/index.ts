@@ -93,9 +93,11 @@ export default definePlugin({
         if (closed) once("no bypass", 'The settings switch the mode bypassPermissions off; "default" is used.');
         const mode = closed ? "default" : (wanted ?? "default");
         const { allowedTools = [] } = ctx.turn.controls;
+        const { allowedTools: answered = [] } = ctx.session;
         const { folder } = ctx.capability(SESSION);
         const own = folder === null ? [] : [{ rule: `Read(/${folder}/outputs/**)`, source: "this session" }]; // what results were too long for
-        const allow = [...allowedTools.map((rule) => ({ rule, source: "this command" })), ...own];
+        const said = answered.map((rule) => ({ rule, source: "allowed for this session" }));
+        const allow = [...allowedTools.map((rule) => ({ rule, source: "this command" })), ...said, ...own];
         const turn = readRules({ allow, ask: [], deny: [] }, home);
         for (const report of turn.reports) once(`reported ${report}`, report);
         const all = { ...rules, allow: [...rules.allow, ...turn.rules.allow] };
@@ -108,7 +110,11 @@ export default definePlugin({
           ...(shell === undefined ? {} : { shell }),
         };
         const places = effects.some((e) => e.kind === "execute") && mayHaveMoved(call, ctx) ? [here, { ...here, shell: "/" }] : [here];
-        return strictest(await Promise.all(places.map((place) => decide(call, effects, all, mode, place))));
+        const verdict = strictest(await Promise.all(places.map((place) => decide(call, effects, all, mode, place))));
+        if (verdict.say !== "ask" || places.length > 1) return verdict;
+        const { offerFor } = await import("./offer.ts");
+        const offer = await offerFor(call, effects, { rules: all, mode, place: here }, verdict);
+        return offer.length > 0 ? { ...verdict, offer } : verdict;
       },
     };
     return { gates: [gate] };

@@ -28,7 +28,30 @@ export type Ran = {
   readonly logged: readonly string[];
 };
 
-export async function run({ call, before = [], options, mode = "default", answer = { kind: "deny" }, ...o }: Run): Promise<Ran> {
+export async function run(o: Run): Promise<Ran> {
+  const { ran, did } = await turnOf(o);
+  const decided = ran.decisions.find((d) => d.callId === "c1");
+  if (!decided) throw new Error(`nothing was decided: ${ran.explain}`);
+  const { callId: _, ...decision } = decided;
+  const message = ran.added.find((m) => m.role === "tool" && m.callId === "c1");
+  const { outcome, content } = message?.role === "tool" ? message : { outcome: "", content: [] };
+  return {
+    decision,
+    outcome,
+    result: textOf(content),
+    asked: ran.asks.map((ask) => (ask.kind === "permission" ? ask.why : ask.text)),
+    did,
+    logged: ran.logs.map((l) => l.text),
+  };
+}
+
+/** What each question offers to allow from now on. */
+export async function offers(o: Run): Promise<readonly (readonly string[])[]> {
+  const { ran } = await turnOf(o);
+  return ran.asks.map((ask) => (ask.kind === "permission" ? (ask.offer ?? []) : []));
+}
+
+async function turnOf({ call, before = [], options, mode = "default", answer = { kind: "deny" }, ...o }: Run) {
   const did: string[] = [];
   const { controls, shell, sandbox, host = testHost({ files: PROJECT }), directories = [] } = o;
   const tool = <F extends string>(name: string, kind: Effect["kind"] | undefined, ...fields: F[]) =>
@@ -83,19 +106,7 @@ export async function run({ call, before = [], options, mode = "default", answer
     directories,
     host,
   });
-  const decided = ran.decisions.find((d) => d.callId === "c1");
-  if (!decided) throw new Error(`nothing was decided: ${ran.explain}`);
-  const { callId: _, ...decision } = decided;
-  const message = ran.added.find((m) => m.role === "tool" && m.callId === "c1");
-  const { outcome, content } = message?.role === "tool" ? message : { outcome: "", content: [] };
-  return {
-    decision,
-    outcome,
-    result: textOf(content),
-    asked: ran.asks.map((ask) => (ask.kind === "permission" ? ask.why : ask.text)),
-    did,
-    logged: ran.logs.map((l) => l.text),
-  };
+  return { ran, did };
 }
 
 export const PROJECT: TestFiles = {

@@ -93,11 +93,13 @@ const Ask = z.discriminatedUnion("kind", [
     effects: z.array(z.object({ kind: text, target: text })),
     why: text,
     by: text.optional(),
+    rule: text.optional(),
+    offer: z.array(text).optional(),
   }),
   z.object({ kind: z.literal("question"), id: text, from: text, text, choices: z.array(text).optional() }),
 ]);
 const Answer = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("allow") }),
+  z.object({ kind: z.literal("allow"), rules: z.array(text).optional() }),
   z.object({ kind: z.literal("deny"), reason: text.optional() }),
   z.object({ kind: z.literal("text"), text }),
 ]);

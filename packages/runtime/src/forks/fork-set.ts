@@ -16,6 +16,8 @@ export type ForkParent = {
   readonly title: string;
   readonly depth: number;
   readonly permissionMode: string;
+  /** What the person has allowed in answers. */
+  readonly allowed: readonly string[];
   /** Of the whole session. */
   readonly count: { running: number };
   /** Its session is open, and the first event will come. */
@@ -138,6 +140,9 @@ export class ForkSet implements Forks {
       count: owner.count,
       get permissionMode() {
         return owner.permissionMode;
+      },
+      get allowed() {
+        return owner.allowed;
       },
       began: () => owner.emit({ type: "fork.started", fork: id, title, ...(callId === undefined ? {} : { callId }) }),
       saw(event) {

@@ -137,7 +137,7 @@ export class Engine implements Session {
     });
     for (const event of start.spent) {
       this.#spending.take(event);
-      this.#state.take(event);
+      if (event.type !== "ask.closed") this.#state.take(event); // what was allowed for that session ended with it
     }
     const keeping = (): Keeping => ({ fs: deps.host.fs, folder: this.#folder });
     this.#checkpoints = deps.parent ? undefined : this.#checkpointsOf(deps.host);
@@ -154,6 +154,9 @@ export class Engine implements Session {
       count: deps.parent?.count ?? { running: 0 },
       get permissionMode() {
         return self.permissionMode;
+      },
+      get allowed() {
+        return self.allowed;
       },
       id: () => deps.host.id("fork"),
       emit: (body) => this.#emit(body),
@@ -187,6 +190,9 @@ export class Engine implements Session {
   get permissionMode(): string {
     const { parent } = this.#deps;
     return parent ? stricter(this.#state.permissionMode, parent.permissionMode) : this.#state.permissionMode;
+  }
+  get allowed(): readonly string[] {
+    return this.#deps.parent?.allowed ?? this.#state.allowed;
   }
   get lines(): Session["lines"] {
     return this.#state.lines;
@@ -413,7 +419,7 @@ export class Engine implements Session {
 
   #session(): TurnEnv["session"] {
     const list: TurnEnv["session"]["list"] = (point) => this.#pool.for(this.#session()).catalog.list(point);
-    return this.#state.view(this.#start, list, () => this.permissionMode);
+    return this.#state.view(this.#start, list, this);
   }
   /** What sub-agents do to files is of the turn of their session. */
   #checkpointsOf(host: Host): CheckpointService | undefined {

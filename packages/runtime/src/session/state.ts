@@ -9,6 +9,7 @@ export class SessionState {
   #chosen: Chosen;
   #prefix: Prefix | undefined;
   #lines = { added: 0, removed: 0 };
+  #allowed: readonly string[] = [];
 
   readonly #named: (model: string) => string;
 
@@ -35,6 +36,10 @@ export class SessionState {
   get permissionMode(): string {
     return this.#chosen.permissionMode;
   }
+  /** Rules that the person has allowed in answers; a session that is resumed has none. */
+  get allowed(): readonly string[] {
+    return this.#allowed;
+  }
   /** What tools have added to files and removed from them. */
   get lines(): { readonly added: number; readonly removed: number } {
     return this.#lines;
@@ -45,7 +50,10 @@ export class SessionState {
     else if (event.type === "history.dropped") this.#messages = this.#messages.filter((m) => !event.ids.includes(m.id));
     else if (event.type === "prefix.built") this.#prefix = event.prefix;
     else if (event.type === "session.changed") this.#change(event.change);
-    else if (event.type === "stage.ran" && event.record.lines) {
+    else if (event.type === "ask.closed") {
+      const { answer } = event;
+      if (answer.kind === "allow" && answer.rules) this.#allowed = [...new Set([...this.#allowed, ...answer.rules])];
+    } else if (event.type === "stage.ran" && event.record.lines) {
       const { added, removed } = event.record.lines;
       this.#lines = { added: this.#lines.added + added, removed: this.#lines.removed + removed };
     }
@@ -61,11 +69,11 @@ export class SessionState {
     this.#messages = [];
     this.#prefix = undefined;
   }
-  /** What contributions see of the session; it changes with it. `mode`: the permission mode that counts. */
+  /** What contributions see of the session; it changes with it. `owner` has the permission mode and the allowed rules that count. */
   view(
     { id, cwd, directories, provider, headless }: SessionStart,
     list: (point: PointId) => readonly Listed[],
-    mode: () => string,
+    owner: { readonly permissionMode: string; readonly allowed: readonly string[] },
   ): TurnEnv["session"] {
     const chosen = (): Chosen => this.#chosen;
     return {
@@ -74,7 +82,10 @@ export class SessionState {
         return chosen().model;
       },
       get permissionMode() {
-        return mode();
+        return owner.permissionMode;
+      },
+      get allowedTools() {
+        return owner.allowed;
       },
       get effort() {
         return chosen().effort as Effort;
