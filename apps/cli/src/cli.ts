@@ -29,11 +29,17 @@ const PERMISSIONS_OPTIONS = {
   jsonl: { type: "boolean", describe: "Answer each line of stdin, {command, rules, mode, cwd}, with a line" },
 } as const;
 
+const TRUST_OPTIONS = {
+  settings: SETUP_OPTIONS.settings,
+  remove: { type: "boolean", describe: "Trust it no longer" },
+} as const;
+
 const SUBCOMMANDS: Readonly<Record<string, Record<string, Options>>> = {
   demo: {},
   explain: EXPLAIN_OPTIONS,
   plugins: PLUGINS_OPTIONS,
   permissions: PERMISSIONS_OPTIONS,
+  trust: TRUST_OPTIONS,
   doctor: SETUP_OPTIONS,
 };
 
@@ -149,6 +155,14 @@ function subcommands(y: Yargs, handle: Handle, io: Io): void {
           },
           io,
         ),
+      ),
+    )
+    .command(
+      "trust [folder]",
+      "Trust what the settings and plugins of a folder want now",
+      (c) => c.positional("folder", { type: "string", describe: "Else the one you are in" }),
+      handle(TRUST_OPTIONS, 1, async (a) =>
+        (await import("./commands/trust.ts")).trust({ ...textOf(a, "folder"), ...textOf(a, "settings"), remove: a["remove"] === true }, io),
       ),
     )
     .command(

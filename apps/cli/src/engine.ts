@@ -7,7 +7,7 @@ import { DEFAULT_PROVIDER, FIRST_PARTY } from "./first-party.ts";
 import { hostSandbox } from "./host-sandbox.ts";
 import { type Io, say } from "./io.ts";
 import type { SessionArgs, SetupArgs } from "./options.ts";
-import { directoriesOf, noticesOf, type Overrides, type Plan, planOf } from "./plan.ts";
+import { directoriesOf, noticesOf, type Overrides, type Plan, planOf, trustPlace } from "./plan.ts";
 import { checkModel, servedBy } from "./providers.ts";
 import { VERSION } from "./version.ts";
 
@@ -23,6 +23,8 @@ export type Engine = {
   /** One line each, for the person; it grows. */
   readonly notices: readonly string[];
   init(uuid: string): WireInit;
+  /** Keeps rules for sessions to come; throws an error that says why it cannot. */
+  saveRules(rules: readonly string[]): Promise<void>;
   /** What is to be said of a model that was chosen; undefined where it can be asked. */
   problemWith(model: string): string | undefined;
   dispose(): Promise<void>;
@@ -33,6 +35,7 @@ export type OpenAs = {
   /** No model will be called. */
   offline?: boolean;
   over?: Overrides;
+  askTrust?: NonNullable<Overrides["askTrust"]>;
 };
 
 export function runtimeOf(plan: Plan, args: SetupArgs): Promise<Runtime> {
@@ -77,6 +80,7 @@ export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io,
     ...as.over,
     ...(schema ? { schema } : {}),
     prewarm: resume === undefined,
+    ...(as.askTrust ? { askTrust: as.askTrust } : {}),
     everyProvider: resume !== undefined || !as.headless || args.inputFormat === "stream-json",
   });
   const runtime = await runtimeOf(plan, args);
@@ -112,6 +116,12 @@ export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io,
       return [...before, ...session.notices];
     },
     problemWith: (model) => problemWith(meaningOf(plan.modelAliases, model), plan, providers),
+    saveRules: async (rules) => {
+      const { saveRules } = await import("./config/save-rules.ts");
+      const { accept } = await import("./config/trust.ts");
+      await saveRules(plan.cwd, rules);
+      await accept(trustPlace(io), rules);
+    },
     init: (uuid) => initOf(plan, runtime, session, uuid),
     async dispose() {
       await runtime.dispose();

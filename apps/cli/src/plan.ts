@@ -6,7 +6,9 @@ import { NEWEST } from "@heddle/provider-anthropic/newest";
 import type { Candidate, Problem } from "@heddle/runtime";
 import { circlesOf, meaningOf } from "@heddle/runtime/aliases";
 import { readSettingsFile } from "./config/file.ts";
-import { type Config, readConfig, type ScopedRule, UNTRUSTED, withoutTools } from "./config/read.ts";
+import { heddleHome } from "./config/home.ts";
+import { type Config, type ConfigInput, readConfig, type ScopedRule, UNTRUSTED, withoutTools } from "./config/read.ts";
+import type { Choice, TrustPlace, TrustQuestion } from "./config/trust.ts";
 import { type Credentials, compatible, credentials, helperTtl, refuseBadCompatible, refuseBadUrl } from "./credentials.ts";
 import { DEFAULT_PROVIDER, FIRST_PARTY, firstParty, STRUCTURED } from "./first-party.ts";
 import { isUnasked, sandboxOptions } from "./host-sandbox.ts";
@@ -54,9 +56,16 @@ export type Overrides = {
   options?: Readonly<Record<string, unknown>>;
   /** Read no settings files. */
   bare?: boolean;
+  /** Somebody is there who can be asked whether the folder is trusted. */
+  askTrust?: (question: TrustQuestion) => Promise<Choice>;
 };
-export function configOf(args: Pick<SetupArgs, "settings" | "trust">, io: Io, bare = false): Promise<Config> {
+type Reading = Pick<Overrides, "bare" | "askTrust"> & Pick<ConfigInput, "judge">;
+export function configOf(args: Pick<SetupArgs, "settings" | "trust">, io: Io, over: Reading = {}): Promise<Config> {
+  const { bare = false, askTrust } = over;
+  const judge: NonNullable<ConfigInput["judge"]> = async (files) =>
+    (await import("./config/trust.ts")).judge(trustPlace(io), files, askTrust);
   return readConfig({
+    judge: over.judge ?? judge,
     cwd: io.cwd,
     userDir: io.userDir,
     env: io.env,
@@ -74,6 +83,11 @@ export function configOf(args: Pick<SetupArgs, "settings" | "trust">, io: Io, ba
   });
 }
 
+export const trustPlace = ({ cwd, userDir, env }: Pick<Io, "cwd" | "userDir" | "env">): TrustPlace => ({
+  ...{ cwd, userDir },
+  home: heddleHome(env, userDir),
+});
+
 /** Where whoever runs the machine puts settings. */
 function managedFiles(platform: string): string[] {
   const folders: { readonly [platform: string]: readonly string[] } = {
@@ -85,7 +99,7 @@ function managedFiles(platform: string): string[] {
 
 /** Reads settings and finds plugins; runs none of their code. */
 export async function planOf(args: SetupArgs, io: Io, over: Overrides = {}): Promise<Plan> {
-  const config = await configOf(args, io, over.bare);
+  const config = await configOf(args, io, over);
   const provider = over.provider ?? config.provider.name ?? DEFAULT_PROVIDER;
   const found = credentials(config, io.env);
   const { helper, ...given } = found;
@@ -196,7 +210,7 @@ function keySource(command: string | undefined, config: Config, io: Io): { apiKe
 /** What the person should know of settings and plugins before anything runs. */
 export function noticesOf(plan: Plan): string[] {
   const { config } = plan;
-  const how = `--trust, or "trustedFolders" in ${join(config.home, "settings.json")}, trusts this folder`;
+  const how = `heddle trust, --trust, or "trustedFolders" in ${join(config.home, "settings.json")}, trusts this folder`;
   return [
     ...config.notices,
     ...(config.failClosed

@@ -58,6 +58,11 @@ export type Config = {
   notices: string[];
 };
 
+/** A settings file of the project that is there and can be read. */
+export type ProjectFile = { readonly path: string; readonly settings: Settings };
+/** `rules` allow even where the folder as a whole is not trusted: the person has accepted each of them. */
+export type Trust = { readonly trusted: boolean; readonly rules: ReadonlySet<unknown>; readonly notices: readonly string[] };
+
 export type ConfigInput = {
   cwd: string;
   /** `~` */
@@ -68,6 +73,8 @@ export type ConfigInput = {
   /** `--settings`: a file, or JSON. */
   settings?: string;
   trust?: boolean;
+  /** Asked where neither flag nor settings trust the folder; without it nothing else does. */
+  judge?(files: readonly ProjectFile[]): Promise<Trust>;
   /** Undefined when there is no such file; throws when it cannot be read. `pipes`: a pipe may stand in its place. */
   read(path: string, pipes: boolean): string | undefined;
   /** The path with its links resolved; the path itself where that fails. */
@@ -123,7 +130,11 @@ export async function readConfig(input: ConfigInput): Promise<Config> {
     config.trusted ||= (settings.trustedFolders ?? []).some((f) => input.realpath(expand(f, userDir)) === here);
     Object.assign(config.modelAliases, settings.modelAliases); // what a project's "model" may be depends on them
   }
-  for (const { source, settings } of loaded) merge(config, source, settings, userDir);
+  const theirs = loaded.flatMap(({ source, settings }) => (fromUser(source) ? [] : [{ path: source.path, settings }]));
+  const judged = config.trusted ? undefined : await input.judge?.(theirs);
+  config.trusted ||= judged?.trusted ?? false;
+  config.notices.push(...(judged?.notices ?? []));
+  for (const { source, settings } of loaded) merge(config, source, settings, userDir, judged?.rules);
   addModels(config);
   return config;
 }
@@ -201,7 +212,7 @@ function addModels({ models, provider, notices }: Config): void {
   }
 }
 
-function merge(config: Config, source: Source, settings: Settings, userDir: string): void {
+function merge(config: Config, source: Source, settings: Settings, userDir: string, accepted: Trust["rules"] = new Set()): void {
   const mine = fromUser(source);
   const may = mine || config.trusted;
   const { permissions, plugins, disabledPlugins, model, modelAliases, models, effort, fallbackModel, recovery, provider, env } = settings;
@@ -215,8 +226,9 @@ function merge(config: Config, source: Source, settings: Settings, userDir: stri
   config.rules.deny.push(...scoped(permissions?.deny));
   config.rules.ask.push(...scoped(permissions?.ask));
   if (permissions?.allow?.length) {
-    if (may) config.rules.allow.push(...scoped(permissions.allow));
-    else withhold("permissions.allow");
+    const usable = permissions.allow.filter((rule) => may || accepted.has(rule));
+    config.rules.allow.push(...scoped(usable));
+    if (usable.length < permissions.allow.length) withhold("permissions.allow");
   }
   if (permissions?.additionalDirectories?.length) {
     if (may) config.directories.push(...permissions.additionalDirectories.map((d) => expand(d, userDir)));

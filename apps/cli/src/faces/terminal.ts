@@ -1,16 +1,19 @@
 /** A session in a terminal: what is typed goes in, events come out as running text. */
 import { existsSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
 import { notAttached } from "@heddle/attachments/reference";
 import { type Answer, type Ask, type Message, type RuntimeEvent, type TurnOutcome, textOf } from "@heddle/kernel/protocol";
 import { RUNTIME, type Session } from "@heddle/runtime";
-import { type Engine, openEngine } from "../engine.ts";
+import { LOCAL_SETTINGS } from "../config/save-rules.ts";
+import { type Engine, type OpenAs, openEngine } from "../engine.ts";
 import { EXIT, type ExitCode } from "../exit.ts";
 import type { Io } from "../io.ts";
 import type { SessionArgs } from "../options.ts";
 import { plainLine, visible } from "../plain.ts";
 import { ago, dollars, lasting, plural } from "../quantity.ts";
 import { VERSION } from "../version.ts";
-import { callLine, callText } from "./call-line.ts";
+import { callLine } from "./call-line.ts";
+import { choicesOf, permissionAnswer, type Said, whatHappens } from "./dialog.ts";
 import { faultText } from "./fault.ts";
 import { ForkView } from "./forks.ts";
 import { hintFor } from "./hint.ts";
@@ -20,10 +23,13 @@ import { Screen } from "./screen.ts";
 const IDLE = "> ";
 const BUSY = "+ ";
 const ASKING = "? ";
+/** How long a question stands before anything answers it: what was typed by then was not meant for it. */
+const READING_MS = 150;
 
 export async function terminal(args: SessionArgs, io: Io): Promise<ExitCode> {
   const begun = performance.now();
-  const engine = await openEngine(args, io, { headless: false });
+  const askTrust: OpenAs["askTrust"] = async (question) => (await import("./trust-question.ts")).askTrust(question, io);
+  const engine = await openEngine(args, io, { headless: false, askTrust });
   const before = callsOf(engine.session);
   const talk = new Talk(engine, io, args.continue || args.resume !== undefined);
   const first = args.prompt.trim();
@@ -60,6 +66,8 @@ class Talk {
   #asks: Ask[] = [];
   /** What was being typed when an ask came between. */
   #draft = "";
+  /** The ask that the person has had time to see: nothing that was typed before answers it. */
+  #readable: string | undefined;
   /** Typed while a turn runs: for its next step, or for its end. */
   #held: string[] = [];
   /** What was held when a turn was interrupted: only the person sends it. */
@@ -106,7 +114,8 @@ class Talk {
     this.#leaving = false;
     const ask = this.#asks[0];
     const hint = hintFor(text);
-    if (ask) this.#answer(ask, text.trim());
+    if (ask && ask.id !== this.#readable) this.#setAside(text);
+    else if (ask) void this.#answer(ask, text.trim());
     else if (hint !== undefined) {
       this.#screen.note(hint, "dim");
       this.#prompt();
@@ -223,7 +232,7 @@ class Talk {
         break;
       case "ask.opened":
         this.#asks.push(event.ask);
-        if (this.#asks.length === 1) this.#pose(event.ask);
+        if (this.#asks.length === 1) void this.#pose(event.ask);
         break;
       case "ask.closed":
         this.#closed(event.id);
@@ -296,36 +305,52 @@ class Talk {
     }
   }
 
-  #pose(ask: Ask): void {
-    const draft = this.#screen.draft("");
-    if (draft !== "") this.#draft = draft;
+  #setAside(text: string): void {
+    this.#draft = [this.#draft, text].filter((t) => t.trim() !== "").join("\n");
+  }
+  async #pose(ask: Ask): Promise<void> {
+    this.#setAside(this.#screen.draft(""));
     if (ask.agent !== undefined) this.#screen.print(`\n${plainLine(ask.agent, 60)} asks:`, "bold");
-    if (ask.kind === "permission") {
-      this.#screen.print(`\n${callText(ask.call.tool, ask.call.input)}`, "bold");
-      this.#screen.print(`${visible(ask.why)}\nAllow? y yes · n no · or say what to do instead`, "dim");
-    } else {
-      this.#screen.print(`\n${visible(`${ask.from} asks: ${ask.text}`)}`, "bold");
+    if (ask.kind === "permission") this.#screen.print(`\n${await whatHappens(ask)}`, "bold");
+    else this.#screen.print(`\n${visible(`${ask.from} asks: ${ask.text}`)}`, "bold");
+    await wait(READING_MS);
+    if (this.#over || this.#asks[0] !== ask) return;
+    this.#setAside(this.#screen.draft(""));
+    this.#readable = ask.id;
+    if (ask.kind === "permission") this.#screen.print(choicesOf(ask), "dim");
+    else {
       for (const [i, choice] of (ask.choices ?? []).entries()) this.#screen.print(`  ${i + 1} ${visible(choice)}`);
       if (ask.choices) this.#screen.print("A number, or words of your own", "dim");
     }
     this.#screen.prompt(ASKING);
   }
-  #answer(ask: Ask, text: string): void {
+  async #answer(ask: Ask, text: string): Promise<void> {
     const ofMoney = ask.kind === "question" && ask.from === RUNTIME;
     if (ofMoney && text !== "" && !CLEAR.test(text)) {
-      this.#draft = [this.#draft, text].filter(Boolean).join("\n");
+      this.#setAside(text);
       this.#screen.note("  1 or y goes on, 2 or n stops; what you typed is kept until then", "dim");
       this.#screen.prompt(ASKING);
       return;
     }
-    const answer = ask.kind === "permission" ? permissionAnswer(text) : questionAnswer(ask.choices, text);
-    if (answer) this.#session.answer(ask.id, answer);
-    else this.#screen.prompt(ASKING);
+    const said: Said | undefined = ask.kind === "permission" ? permissionAnswer(text, ask.offer) : questionAnswer(ask.choices, text);
+    if (said === undefined) return this.#screen.prompt(ASKING);
+    if (said.kind === "allow" && said.save) await this.#save(said.rules ?? []);
+    const { save: _, ...answer } = { save: false, ...said };
+    this.#session.answer(ask.id, answer);
+  }
+  /** Where that fails, they count for this session all the same. */
+  async #save(rules: readonly string[]): Promise<void> {
+    try {
+      await this.#engine.saveRules(rules);
+      this.#screen.note(`  saved in ${LOCAL_SETTINGS}`, "dim");
+    } catch (error) {
+      this.#screen.note(visible(`  not saved, and allowed for this session: ${(error as Error).message}`), "error");
+    }
   }
   #closed(id: string): void {
     this.#asks = this.#asks.filter((a) => a.id !== id);
     const next = this.#asks[0];
-    if (next) this.#pose(next);
+    if (next) void this.#pose(next);
     else {
       this.#prompt();
       if (this.#draft !== "") this.#screen.draft(this.#draft);
@@ -350,12 +375,6 @@ function resumedText(messages: readonly Message[]): string {
   return `"${plainLine(textOf(first.content), 60)}" · ${ago(Date.now() - last.at)} · ${plural(said.length, "message")}`;
 }
 
-/** Anything that is not clearly a yes is a no; a sentence is the reason. Undefined for nothing. */
-export function permissionAnswer(text: string): Answer | undefined {
-  if (text === "") return undefined;
-  if (/^y(es)?$/i.test(text)) return { kind: "allow" };
-  return /^no?$/i.test(text) ? { kind: "deny" } : { kind: "deny", reason: text };
-}
 function questionAnswer(choices: readonly string[] | undefined, text: string): Answer | undefined {
   if (text === "") return undefined;
   const chosen = /^\d+$/.test(text) ? choices?.[Number(text) - 1] : undefined;

@@ -95,7 +95,7 @@ describe("settings", () => {
       "heddle: - permissions.allow: the folder is not trusted (--trust)",
       "heddle: - env: a project may never choose where requests go",
       `heddle: not used: ${w.cwd}/.heddle/plugins: the folder is not trusted (--trust)`,
-      `heddle: --trust, or "trustedFolders" in ${w.home}/.heddle/settings.json, trusts this folder`,
+      `heddle: heddle trust, --trust, or "trustedFolders" in ${w.home}/.heddle/settings.json, trusts this folder`,
     ]);
     expect(readdirSync(w.cwd)).not.toContain("pwned");
     await w.run(["-p", "x", "--safe", "--trust"]);
