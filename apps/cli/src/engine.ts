@@ -32,6 +32,8 @@ export type Engine = {
 export type OpenAs = {
   /** Nobody can answer an ask. */
   headless: boolean;
+  /** And yet somebody decides on tool calls. */
+  decides?: boolean;
   /** No model will be called. */
   offline?: boolean;
   over?: Overrides;
@@ -89,6 +91,7 @@ export async function openEngine(args: SetupArgs & Partial<SessionArgs>, io: Io,
   const before = [...noticesOf(plan), ...runtime.problems.map((p) => p.message)];
   const session = await runtime.open({
     headless: as.headless,
+    ...(as.decides === undefined ? {} : { decides: as.decides }),
     ...(resume === undefined ? {} : { resume }),
     ...(args.maxTurns === undefined ? {} : { maxSteps: args.maxTurns }),
     ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),

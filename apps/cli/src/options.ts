@@ -48,6 +48,12 @@ export const SESSION_OPTIONS = {
     group: "Session:",
   },
   "max-turns": { type: "number", describe: "Most model calls per prompt", group: "Session:" },
+  "permission-prompt-tool": {
+    type: "string",
+    choices: ["stdio"],
+    describe: "stdio: ask for permission with can_use_tool requests (stream-json)",
+    group: "Session:",
+  },
   verbose: { type: "boolean", describe: "Say more on stderr; with json, print every message", group: "Session:" },
 } as const satisfies Record<string, Options>;
 
@@ -78,6 +84,8 @@ export type SessionArgs = SetupArgs & {
   maxTurns?: number;
   maxBudgetUsd?: number;
   askBudgetUsd?: number;
+  /** Whoever writes to stdin decides on tool calls. */
+  asksHost: boolean;
   verbose: boolean;
 };
 
@@ -117,9 +125,12 @@ export function sessionArgs(argv: Argv): SessionArgs {
     ...(maxTurns === undefined ? {} : { maxTurns: maxTurns as number }),
     ...aboveZero("maxBudgetUsd", argv, "max-budget-usd"),
     ...aboveZero("askBudgetUsd", argv, "ask-budget-usd"),
+    asksHost: argv["permission-prompt-tool"] !== undefined,
     verbose: argv["verbose"] === true,
   };
   if (args.continue && args.resume !== undefined) throw new UsageError("--continue and --resume exclude each other: give one of them");
+  if (args.asksHost && args.inputFormat !== "stream-json")
+    throw new UsageError("--permission-prompt-tool needs --input-format stream-json");
   if (args.inputFormat === "stream-json") {
     if (args.outputFormat !== "stream-json") throw new UsageError("--input-format stream-json needs --output-format stream-json");
     if (args.prompt !== "") throw new UsageError("with --input-format stream-json the prompts come from stdin: leave the prompt out");

@@ -132,6 +132,7 @@ function startOf(o: RuntimeOptions, options: OpenOptions, cwd: string, id: strin
     toldEffort: undefined,
     permissionMode: o.permissionMode ?? "default",
     headless: options.headless ?? false,
+    decides: options.decides ?? options.headless !== true,
     maxSteps: options.maxSteps,
     maxBudgetUsd: options.maxBudgetUsd,
     askBudgetUsd: options.askBudgetUsd,

@@ -114,6 +114,8 @@ export type OpenOptions = {
   readonly resume?: string;
   /** Nobody can answer: every ask is denied at once. */
   readonly headless?: boolean;
+  /** Where the session is headless, somebody decides on tool calls all the same. */
+  readonly decides?: boolean;
   /** Model calls per turn. */
   readonly maxSteps?: number;
   /** No model is called any more once the session, with what it cost before a resume, has cost so much; nor one whose price is not known. */

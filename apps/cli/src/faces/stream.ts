@@ -8,6 +8,7 @@ import type { Io } from "../io.ts";
 import { PERMISSION_MODES, type SessionArgs } from "../options.ts";
 import { plainJson } from "../plain.ts";
 import { STDIN_LIMIT } from "../stdin.ts";
+import { PermissionRequests } from "./permission-requests.ts";
 import { Printer } from "./print.ts";
 
 const Image = z.object({
@@ -24,8 +25,7 @@ const Line = z.discriminatedUnion("type", [
     request: z.looseObject({ subtype: z.string(), mode: z.string().optional(), model: z.string().optional() }),
   }),
   z.object({ type: z.literal("keep_alive") }),
-  // Answers to requests that heddle never makes.
-  z.object({ type: z.literal("control_response") }),
+  z.object({ type: z.literal("control_response"), response: z.unknown() }),
   z.object({ type: z.literal("control_cancel_request") }),
 ]);
 type User = Extract<z.infer<typeof Line>, { type: "user" }>;
@@ -36,8 +36,11 @@ type Unread = { why: string; waits: boolean };
 
 /** A bad line gives an error record, and an error result where one may be waited for; the session goes on, and fails in the end. Ends when stdin does, after the turns that were asked for. */
 export async function streamed(args: SessionArgs, io: Io): Promise<ExitCode> {
-  const engine = await openEngine(args, io, { headless: true });
+  const engine = await openEngine(args, io, { headless: true, decides: args.asksHost });
   const printer = new Printer(engine, io, "stream-json", args.verbose);
+  const write = (line: unknown): void => void io.stdout.write(`${plainJson(line)}\n`);
+  const warn = (why: string): void => printer.informational("warning", why);
+  const requests = args.asksHost ? new PermissionRequests(engine, write, warn) : undefined;
   let turns: Promise<ExitCode> = Promise.resolve(EXIT.done);
   let ran = 0;
   let isBad = false;
@@ -52,12 +55,14 @@ export async function streamed(args: SessionArgs, io: Io): Promise<ExitCode> {
       isBad = true;
       const why = `stdin line ${number}: ${line.why}`;
       turns = turns.then(() => printer.unread(why, line.waits));
-    } else if (line.type === "control_request") io.stdout.write(`${plainJson(control(line, engine))}\n`);
+    } else if (line.type === "control_request") write(control(line, engine));
+    else if (line.type === "control_response") void requests?.take(line.response);
     else if (line.type === "user") {
       ran++;
       turns = turns.then(async (before) => Math.max(before, await printer.turn(inputOf(line))) as ExitCode);
     }
   }
+  requests?.end();
   const code = await turns;
   await engine.dispose();
   if (ran === 0 && !isBad && !io.signal.aborted) throw new UsageError("no user message came through stdin");

@@ -7,24 +7,27 @@ export const nobody = (ask: Ask): Answer => ({
   reason: `nobody can be asked; ${ask.kind === "permission" ? "a rule has to allow it beforehand" : "the session is headless"}`,
 });
 
+/** `decides`: somebody answers asks for permission; `headless`: nobody answers questions. */
+type Who = { readonly headless: boolean; readonly decides: boolean };
 type Pose = (ask: Ask, signal: AbortSignal) => Promise<Answer>;
 
 export class Asks {
   readonly #open = new Map<string, (answer: Answer) => void>();
   readonly #end = new AbortController();
-  readonly #headless: boolean;
+  readonly #there: Who;
   /** Where a fork asks. */
   readonly #parent: Pose | undefined;
   readonly #emit: (event: EventBody) => void;
 
-  constructor(headless: boolean, emit: (event: EventBody) => void, parent?: Pose) {
-    this.#headless = headless;
+  constructor(there: Who, emit: (event: EventBody) => void, parent?: Pose) {
+    this.#there = there;
     this.#parent = parent;
     this.#emit = emit;
   }
   /** Rejects when the signal fires, and at once when it has fired before; also at the end of the session. */
   async ask(ask: Ask, signal: AbortSignal): Promise<Answer> {
-    if (this.#headless) return nobody(ask);
+    const { headless, decides } = this.#there;
+    if (ask.kind === "permission" ? !decides : headless) return nobody(ask);
     return this.#parent ? this.#parent(ask, signal) : this.#wait(ask, signal);
   }
   /** The same for what nobody else tells of: a question of the session itself, or what a fork asks, so that faces need know of no fork. */

@@ -117,7 +117,7 @@ export class Engine implements Session {
     this.#deps = deps;
     this.#processes = new SessionProcesses(deps.host.processes);
     this.#state = new SessionState(start, (model) => deps.catalog.named(model));
-    this.#asks = new Asks(start.headless, (body) => this.#emit(body), deps.parent?.ask);
+    this.#asks = new Asks(start, (body) => this.#emit(body), deps.parent?.ask);
     const person: Person = {
       ask: async (text, choices, signal) => {
         const answer = await this.#asks.pose({ kind: "question", id: deps.host.id("ask"), from: RUNTIME, text, choices }, signal);

@@ -12,6 +12,7 @@ export type SessionStart = {
   readonly toldEffort: Effort | undefined;
   readonly permissionMode: string;
   readonly headless: boolean;
+  readonly decides: boolean;
   readonly maxSteps: number | undefined;
   readonly maxBudgetUsd: number | undefined;
   readonly askBudgetUsd: number | undefined;
