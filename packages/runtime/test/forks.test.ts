@@ -1,4 +1,5 @@
 import {
+  type Call,
   type CallContext,
   defineTool,
   type ModelChunk,
@@ -175,8 +176,14 @@ describe("a fork", () => {
   });
 
   it("asks the person of its session, and says who asks", async () => {
+    const allowed: unknown[] = [];
+    const judge = (call: Call, ctx: CallContext): Verdict => {
+      if (call.tool !== "Echo") return { say: "allow" };
+      allowed.push(ctx.session.allowedTools);
+      return { say: "ask", why: "because" };
+    };
     const ask = pluginOf("ask", {
-      gates: [{ name: "ask", judge: (call) => (call.tool === "Echo" ? { say: "ask", why: "because" } : { say: "allow" }) }],
+      gates: [{ name: "ask", judge: (call, _, ctx) => judge(call, ctx) }],
       tools: [
         defineTool({
           name: "Echo",
@@ -205,10 +212,16 @@ describe("a fork", () => {
       if (e.type === "ask.closed") seen.push(e.answer);
       if (e.type !== "ask.opened") return;
       seen.push({ agent: e.ask.agent, why: e.ask.kind === "permission" ? e.ask.why : "" });
-      session.answer(e.ask.id, { kind: "allow" });
+      session.answer(e.ask.id, { kind: "allow", rules: ["Echo"] });
     });
     expect((await session.submit("go")).text).toBe("completed: completed: echoed");
-    expect(seen).toEqual([{ agent: "inner", why: "because" }, { kind: "allow" }]);
+    expect(seen).toEqual([
+      { agent: "inner", why: "because" },
+      { kind: "allow", rules: ["Echo"] },
+    ]);
+    await session.submit("go");
+    await session.submit("inner");
+    expect(allowed).toEqual([[], ["Echo"], ["Echo"]]);
   });
 });
 

@@ -208,6 +208,46 @@ describe("asks", () => {
     expect(result.messages[2]).toMatchObject({ outcome: "denied", content: [{ text }] });
   });
 
+  it("are put to whoever decides in a headless session, and no question is", async () => {
+    const { session } = await asking({ headless: true, decides: true });
+    answering(session, { kind: "allow" });
+    expect((await session.submit("hi")).denials).toEqual([]);
+  });
+
+  it("give rules that contributions see from then on, and a session that is resumed does not", async () => {
+    const seen: unknown[] = [];
+    const gate = pluginOf("gate", {
+      gates: [
+        {
+          name: "g",
+          judge: (_call, _effects, ctx) => {
+            seen.push(ctx.session.allowedTools);
+            return { say: "ask", why: "because", rule: "r", offer: ["A", "B"] };
+          },
+        },
+      ],
+    });
+    const turn = [calls("Echo", { text: "x" }), says("done")];
+    const { runtime } = await start([scripted([...turn, ...turn, ...turn]).candidate, gate, echo()]);
+    const session = await runtime.open();
+    const asked: unknown[] = [];
+    session.subscribe((e) => {
+      if (e.type !== "ask.opened" || e.ask.kind !== "permission") return;
+      asked.push([e.ask.rule, e.ask.offer]);
+      session.answer(e.ask.id, { kind: "allow", rules: ["A"] });
+    });
+    await session.submit("hi");
+    await session.submit("hi");
+    await session.dispose();
+    const again = await runtime.open({ resume: session.id, headless: true });
+    await again.submit("hi");
+    expect(asked).toEqual([
+      ["r", ["A", "B"]],
+      ["r", ["A", "B"]],
+    ]);
+    expect(seen).toEqual([[], ["A"], []]);
+  });
+
   it("tell a plugin that nobody can answer its question", async () => {
     const answers: Answer[] = [];
     const curious = pluginOf("curious", { closers: [{ name: "c", close: async (_, ctx) => void answers.push(await ctx.ask("Sure?")) }] });
