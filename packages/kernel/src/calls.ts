@@ -65,11 +65,8 @@ async function decision(env: StageEnv, call: ToolCallPart, effects: readonly Eff
   const why = verdict.say === "ask" ? verdict.why : "no rule covers this call";
   const from = verdict.say === "ask" && verdict.by ? { by: verdict.by } : {};
   const offer = verdict.say === "ask" && verdict.offer ? { offer: verdict.offer } : {};
-  const answer = await askPerson(
-    env,
-    { kind: "permission", id: env.id("ask"), call, effects, why, ...from, ...rule, ...offer },
-    env.signal,
-  );
+  const ask = { kind: "permission" as const, id: env.id("ask"), call, effects, why, ...from, ...rule, ...offer };
+  const answer = await askPerson(env, ask, env.signal);
   if (answer.kind === "allow") return { callId, tool, say: "allow", by: "user", ...rule };
   const said = answer.kind === "deny" ? answer.reason : answer.text;
   return { callId, tool, say: "deny", by: "user", why: said ? `Denied: ${said}` : "Denied by the user.", ...rule };

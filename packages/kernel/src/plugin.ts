@@ -30,7 +30,7 @@ export type SessionView = {
   model: string;
   effort?: Effort;
   permissionMode: string;
-  /** Rules that the person has allowed in answers, of this session and of those it was started from. */
+  /** Rules that the person has allowed in answers, until this session ends; its sub-agents have them too. */
   allowedTools?: readonly string[];
   /** True where nobody can answer an ask. */
   headless: boolean;

@@ -105,18 +105,11 @@ export type StageStatus = "ran" | "no-op" | "failed" | "skipped";
  */
 export type Effect = Readonly<{ kind: "read" | "write" | "execute" | "network" | "other"; target: string; sandbox?: "inside" | "outside" }>;
 
-/** `offer`: allow rules that would have spared the question, one for each thing that is done; all of them or none make sense. */
-type Asked = Readonly<{
-  call: ToolCallPart;
-  effects: readonly Effect[];
-  why: string;
-  by?: PluginId;
-  rule?: string;
-  offer?: readonly string[];
-}>;
+/** `offer`: allow rules that together would have spared the question. */
+type Reason = Readonly<{ why: string; by?: PluginId; rule?: string; offer?: readonly string[] }>;
 /** `agent`: the title of the sub-agent that asks. */
 export type Ask =
-  | ({ kind: "permission"; id: string; agent?: string } & Asked)
+  | ({ kind: "permission"; id: string; agent?: string; call: ToolCallPart; effects: readonly Effect[] } & Reason)
   | { kind: "question"; id: string; agent?: string; from: PluginId; text: string; choices?: readonly string[] };
 /** `rules`: what is allowed from now on, until the session ends. */
 export type Answer = { kind: "allow"; rules?: readonly string[] } | { kind: "deny"; reason?: string } | { kind: "text"; text: string };

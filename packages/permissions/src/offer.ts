@@ -17,7 +17,7 @@ const MAX_RULE = 300;
 const MAX_RULES = 8;
 /** What they run stands in a file, in their arguments, or on another machine. */
 const INTERPRETERS =
-  /^(ba|z|da|k|c|tc|a|fi)?sh$|^(python|pypy|node|nodejs|deno|bun|perl|ruby|php|lua|luajit|tclsh|Rscript|julia|java|groovy|elixir|osascript|pwsh|powershell|cmd|awk|gawk|mawk|sed|ssh|expect|gdb|ts-node|tsx|npx|bunx|uvx|pipx|corepack|busybox|script|parallel|entr|unshare|chroot|nsenter|docker|podman|kubectl)[\d.]*$/;
+  /^(ba|z|da|k|c|tc|a|fi)?sh$|^(python|pypy|node|nodejs|deno|bun|perl|ruby|php|lua|luajit|tclsh|Rscript|julia|java|groovy|elixir|osascript|pwsh|powershell|cmd|awk|gawk|mawk|sed|ssh|expect|gdb|ts-node|tsx|npx|bunx|uvx|pipx|corepack|busybox|script|parallel|entr|strace|ltrace|su|runuser|pkexec|systemd-run|tmux|screen|at|unshare|chroot|nsenter|bwrap|docker|podman|kubectl)[\d.]*$/;
 const RUNNING = /^((npm|pnpm|yarn) (exec|x|dlx|create|init)|(uv|poetry|pipenv) run|(uv|dotnet) tool)$/;
 /** Further words after these do not make them run or write anything else. */
 const OPEN_ENDED: readonly string[] = ["git add", "git commit"];

@@ -80,6 +80,18 @@ describe("a folder that wants something", () => {
     expect(existsSync(join(w.home, ".heddle", "trust.json"))).toBe(false);
   });
 
+  it("is trusted for one session at most where it is a home", async () => {
+    const w = await world({ script });
+    w.write("home/.heddle/settings.local.json", JSON.stringify({ permissions: { allow: ["Bash(touch x)"] } }));
+    const t = terminal({ ...w, cwd: w.home }, [], 200);
+    await t.shows(/Trust\?$/);
+    t.type("y\r");
+    await t.shows(/Trust\? y\nTrust\?$/);
+    t.type("s\r");
+    await leave(t);
+    expect(existsSync(join(w.home, ".heddle", "trust.json"))).toBe(false);
+  });
+
   it("is not trusted where nobody can be asked, unless heddle trust or --trust said so before, and not after --remove", async () => {
     const w = await world({ script });
     project(w);
