@@ -1,5 +1,5 @@
 /** What is decided before a runtime starts: settings and flags put together, plugins found, nothing of theirs loaded. */
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Processes } from "@heddle/kernel";
 import { NEWEST } from "@heddle/provider-anthropic/newest";
@@ -62,8 +62,12 @@ export type Overrides = {
 type Reading = Pick<Overrides, "bare" | "askTrust"> & Pick<ConfigInput, "judge">;
 export function configOf(args: Pick<SetupArgs, "settings" | "trust">, io: Io, over: Reading = {}): Promise<Config> {
   const { bare = false, askTrust } = over;
-  const judge: NonNullable<ConfigInput["judge"]> = async (files) =>
-    (await import("./config/trust.ts")).judge(trustPlace(io), files, askTrust);
+  const judge: NonNullable<ConfigInput["judge"]> = async (files) => {
+    // Most folders want nothing, and then nothing more is loaded.
+    if (files.every((f) => Object.keys(f.settings).length === 0) && !existsSync(join(io.cwd, ".heddle", "plugins")))
+      return { trusted: false, rules: new Set(), notices: [] };
+    return (await import("./config/trust.ts")).judge(trustPlace(io), files, askTrust);
+  };
   return readConfig({
     judge: over.judge ?? judge,
     cwd: io.cwd,

@@ -95,9 +95,12 @@ describe("what needs trust", () => {
     changed();
     symlinkSync(dir, join(dir, "c", "loop"));
     changed();
+    symlinkSync(join(dir, "self"), join(dir, "self"));
+    symlinkSync(join(dir, "nowhere"), join(dir, "dangling"));
+    changed();
     writeFileSync(join(dir, "a"), "2");
     changed();
-    expect(new Set(seen).size).toBe(6);
+    expect(new Set(seen).size).toBe(7);
     expect(sealOf(dir)).toBe(seen.at(-1));
   });
 });

@@ -96,8 +96,8 @@ export default definePlugin({
         const { allowedTools: answered = [] } = ctx.session;
         const { folder } = ctx.capability(SESSION);
         const own = folder === null ? [] : [{ rule: `Read(/${folder}/outputs/**)`, source: "this session" }]; // what results were too long for
-        const said = answered.map((rule) => ({ rule, source: "allowed for this session" }));
-        const allow = [...allowedTools.map((rule) => ({ rule, source: "this command" })), ...said, ...own];
+        const given = answered.map((rule) => ({ rule, source: "allowed for this session" }));
+        const allow = [...allowedTools.map((rule) => ({ rule, source: "this command" })), ...given, ...own];
         const turn = readRules({ allow, ask: [], deny: [] }, home);
         for (const report of turn.reports) once(`reported ${report}`, report);
         const all = { ...rules, allow: [...rules.allow, ...turn.rules.allow] };

@@ -11,12 +11,18 @@ import { configOf, trustPlace } from "../plan.ts";
 
 type Ask = { readonly folder?: string; readonly settings?: string; readonly remove: boolean };
 
+const notKept = (error: Error): never => {
+  throw new CliError(`trust.json cannot be changed: ${visible(error.message)}`);
+};
+
 export async function trust(ask: Ask, io: Io): Promise<ExitCode> {
   const cwd = resolve(io.cwd, ask.folder ?? ".");
   const print = (text: string): void => void io.stdout.write(`${visible(text)}\n`);
   const place = trustPlace({ ...io, cwd });
   if (ask.remove) {
-    print((await forget(place)) ? `${cwd} is trusted no longer.` : `${cwd} was not trusted by heddle trust, nor in a session.`);
+    print(
+      (await forget(place).catch(notKept)) ? `${cwd} is trusted no longer.` : `${cwd} was not trusted by heddle trust, nor in a session.`,
+    );
     return EXIT.done;
   }
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw new CliError(`${visible(cwd)}: there is no such folder`);
@@ -33,7 +39,7 @@ export async function trust(ask: Ask, io: Io): Promise<ExitCode> {
     },
   );
   for (const notice of notices) say(io, notice);
-  await remember(place, wants, "trust");
+  await remember(place, wants, "trust").catch(notKept);
   const what =
     wants.length > 0 ? wants.map((w) => `\n  ${wantText(w)}`).join("") : " nothing yet: what its settings want later is asked for";
   print(trusted ? `${cwd} is trusted by your settings.` : `${cwd} is trusted with${wants.length > 0 ? ":" : ""}${what}`);

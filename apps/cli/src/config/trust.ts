@@ -62,7 +62,8 @@ export async function judge(
   if (!ask || fresh.every((w) => refused.includes(idOf(w)))) return said(false);
   const lasting = isLasting(place);
   const choice = await ask({ folder, wants: fresh, changed: trusted.length > 0, lasting });
-  if (lasting && (choice === "trust" || choice === "no")) await remember(place, fresh, choice);
+  if (lasting && (choice === "trust" || choice === "no"))
+    await remember(place, fresh, choice).catch((error: Error) => notices.push(`the answer counts for this session only: ${error.message}`));
   return said(choice === "trust" || choice === "session");
 }
 

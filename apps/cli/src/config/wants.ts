@@ -1,6 +1,6 @@
 /** What the settings of a project want and get only where the person trusts the folder: the one list of it. */
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { entryOf } from "../third-party.ts";
 import { sealOf } from "./seal.ts";
@@ -33,7 +33,7 @@ export function wantsOf({ permissions, plugins, disabledPlugins, recovery }: Set
 /** What stands in the plugin folder of the project. */
 export function pluginWants(cwd: string): Want[] {
   const folder = join(cwd, ".heddle", "plugins");
-  if (!existsSync(folder)) return [];
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
   return readdirSync(folder)
     .sort()
     .map((name) => ({ kind: "plugin", value: name, from: folder, seal: sealOf(join(folder, name)) }));
