@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { LOCAL_SETTINGS, saveRules, withRules } from "../src/config/save-rules.ts";
+import { LOCAL_SETTINGS } from "../src/config/home.ts";
+import { saveRules, withRules } from "../src/config/save-rules.ts";
 import { sealOf } from "../src/config/seal.ts";
 import { idOf, wantsOf } from "../src/config/wants.ts";
 

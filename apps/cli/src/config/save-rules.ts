@@ -3,8 +3,8 @@ import { lstatSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { applyEdits, findNodeAtLocation, modify, type ParseError, parseTree } from "jsonc-parser";
 import { editFile } from "./edit-file.ts";
+import { LOCAL_SETTINGS } from "./home.ts";
 
-export const LOCAL_SETTINGS = ".heddle/settings.local.json";
 const FORMAT = { formattingOptions: { insertSpaces: true, tabSize: 2 } };
 
 /** Comments and everything else in the file stay. Throws an error that says why the rules were not saved. */

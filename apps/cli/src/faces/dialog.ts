@@ -1,7 +1,7 @@
 /** What a person is shown before a tool call is allowed, and what the answer means. */
 import type { Answer, Ask, Json } from "@heddle/kernel/protocol";
 import { readSettingsFile } from "../config/file.ts";
-import { LOCAL_SETTINGS } from "../config/save-rules.ts";
+import { LOCAL_SETTINGS } from "../config/home.ts";
 import { visible } from "../plain.ts";
 import { callText } from "./call-line.ts";
 

@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { notAttached } from "@heddle/attachments/reference";
 import { type Answer, type Ask, type Message, type RuntimeEvent, type TurnOutcome, textOf } from "@heddle/kernel/protocol";
 import { RUNTIME, type Session } from "@heddle/runtime";
-import { LOCAL_SETTINGS } from "../config/save-rules.ts";
+import { LOCAL_SETTINGS } from "../config/home.ts";
 import { type Engine, type OpenAs, openEngine } from "../engine.ts";
 import { EXIT, type ExitCode } from "../exit.ts";
 import type { Io } from "../io.ts";
