@@ -18,6 +18,8 @@ export type Target = {
   readonly text: string | undefined;
   readonly encoding: Encoding;
   readonly part?: SeenLines | undefined;
+  /** Of a notebook: its cells stand where Read has shown them. */
+  readonly counted: boolean;
 };
 
 const SHOW_CHANGED = 6;
@@ -47,7 +49,7 @@ async function targetOf(fs: FileSystem, path: string, realpath: string, ctx: Too
   const name = shown(ctx.session.cwd, path);
   if (reserved(path)) throw new Refusal(`${name} is the name of a device on Windows and no file; choose another name.`);
   const stat = await fs.stat(path);
-  const target = { fs, path, realpath, name };
+  const target = { fs, path, realpath, name, counted: false };
   if (!stat) return { ...target, text: undefined, encoding: UTF8 };
   if (stat.kind === "directory") throw new Refusal(`${name} is a folder, not a file.`);
   if (stat.kind !== "file") throw new Refusal(`${name} is a pipe, socket or device; it is not changed.`);
@@ -61,16 +63,24 @@ async function targetOf(fs: FileSystem, path: string, realpath: string, ctx: Too
   if (!same) throw new Refusal(changedText(name, seen?.text, text));
   if (!exact)
     throw new Refusal(`${name} is damaged ${encoding.name}, and more of it would change than you ask for. Repair or convert it first.`);
-  return { ...target, text, encoding, part: seen?.part };
+  return { ...target, text, encoding, part: seen?.part, counted: seen?.counted ?? false };
 }
 
 type Lines = NonNullable<ToolOutput["lines"]>;
 
 /**
  * Writes and checks that all of it arrived; returns how many lines came and went. From here on the session knows the new content;
- * an edit (`whole` false) shows no more of the file than was known. Throws {@link Refusal} when the encoding cannot store the text.
+ * an edit (`whole` false) shows no more of the file than was known. `counted`: the cells of a
+ * notebook stay in their places. Throws {@link Refusal} when the encoding cannot store the text.
  */
-export async function put(target: Target, text: string, ctx: ToolContext, files: FileState, whole: boolean): Promise<Lines> {
+export async function put(
+  target: Target,
+  text: string,
+  ctx: ToolContext,
+  files: FileState,
+  whole: boolean,
+  counted = false,
+): Promise<Lines> {
   const encoded = await encode(text, target.encoding);
   if ("lost" in encoded)
     throw new Refusal(
@@ -87,7 +97,7 @@ export async function put(target: Target, text: string, ctx: ToolContext, files:
     });
   }
   const part = whole || !target.part ? {} : { part: { ranges: [], of: lineCount(text) } };
-  files.saw(ctx.session.id, realpath, bytes, { at: ctx.now(), by: "write", text, ...part });
+  files.saw(ctx.session.id, realpath, bytes, { at: ctx.now(), by: "write", text, ...(counted ? { counted } : {}), ...part });
   return countLines(target.text ?? "", text);
 }
 

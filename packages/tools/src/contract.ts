@@ -15,6 +15,8 @@ export type SeenFile = {
   readonly part?: SeenLines;
   /** The call whose result shows `what` of this content. */
   readonly shown?: { readonly callId: string; readonly what: string };
+  /** Read has shown the cells of this notebook, and each still stands in the place that it had there. */
+  readonly counted?: boolean;
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly by: "read" | "write";

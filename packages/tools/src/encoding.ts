@@ -103,7 +103,14 @@ async function fromOlder(bytes: Uint8Array): Promise<Decoded> {
   const sample = telling(bytes);
   const guesses = analyse(sample);
   const sure = guesses.filter((it) => it.confidence >= 50 && MULTIBYTE.test(it.name));
-  const names = [...sure.map((it) => it.name), ...(hanzi(sample) ? ["GB18030"] : []), ...guesses.map((it) => it.name), "ISO-8859-1"];
+  const names = [
+    ...sure.map((it) => it.name),
+    ...["Shift_JIS", "EUC-JP"].filter((name) => kana(iconv.decode(sample, name))),
+    ...(hanzi(sample) ? ["GB18030"] : []),
+    ...(latin(sample) ? [latinOf(sample, guesses)] : []),
+    ...guesses.map((it) => it.name),
+    "ISO-8859-1",
+  ];
   for (const name of names) {
     if (!iconv.encodingExists(name) || name.startsWith("UTF")) continue;
     const text = iconv.decode(bytes, name);
@@ -115,6 +122,33 @@ async function fromOlder(bytes: Uint8Array): Promise<Decoded> {
 }
 
 const MULTIBYTE = /^(GB|Big5|Shift_JIS|EUC)/;
+const WESTERN = /^(ISO-8859-1|windows-1252)$/;
+const OTHER_LATIN = /^(ISO-8859-[29]|windows-125[0478])$/;
+/** By how much, of 100, another Latin alphabet must be likelier than the western one, which short texts seldom tell from it. */
+const CLEARLY = 20;
+
+/** Whether nothing but habit and statistics speaks for this encoding: with one byte for a character nearly any bytes are valid. */
+export const guessed = ({ name }: Encoding): boolean => !name.startsWith("UTF") && !MULTIBYTE.test(name);
+
+type Guess = { readonly name: string; readonly confidence: number };
+
+function latinOf(sample: Uint8Array, guesses: readonly Guess[]): string {
+  const western = guesses.find((it) => WESTERN.test(it.name))?.confidence ?? 0;
+  const other = guesses.find((it) => OTHER_LATIN.test(it.name));
+  if (other && other.confidence >= Math.max(2 * CLEARLY, western + CLEARLY)) return other.name;
+  return sample.some((b) => b >= 0x80 && b < 0xa0) ? "windows-1252" : "ISO-8859-1";
+}
+
+/** Whether most words that are not ASCII have ASCII letters too, or are one sign: other scripts write whole words without. */
+function latin(sample: Uint8Array): boolean {
+  const words = runsOf(sample, /[a-z\x80-\xff]*[\x80-\xff][a-z\x80-\xff]*/gi);
+  return words.filter((word) => /[a-z]/i.test(word) || word.length === 1).length * 2 > words.length;
+}
+
+/** Japanese and ASCII only, with two kana at least; those of half width are left out, since they are single bytes. */
+const kana = (text: string): boolean => /^[\0-\x7f\u3000-\u30ff\u4e00-\u9fff\uff01-\uff5e]*$/.test(text) && /[ぁ-ヾ].*[ぁ-ヾ]/s.test(text);
+
+const runsOf = (sample: Uint8Array, run: RegExp): readonly string[] => Buffer.from(sample).toString("latin1").match(run) ?? [];
 
 /** The lines that are not ASCII, since the others say nothing about the encoding. */
 function telling(bytes: Uint8Array): Uint8Array {
@@ -131,9 +165,6 @@ function telling(bytes: Uint8Array): Uint8Array {
 
 /** Too few characters for statistics, but all of them pairs of bytes from the common part of GB 2312. */
 function hanzi(sample: Uint8Array): boolean {
-  const runs =
-    Buffer.from(sample)
-      .toString("latin1")
-      .match(/[\x80-\xff]+/g) ?? [];
+  const runs = runsOf(sample, /[\x80-\xff]+/g);
   return runs.length > 0 && runs.every((run) => /^(?:[\xa1\xa3\xb0-\xd7][\xa1-\xfe])+$/.test(run));
 }

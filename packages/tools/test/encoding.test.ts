@@ -54,6 +54,43 @@ describe("a file in another encoding", () => {
     ]);
   });
 
+  it("is guessed as western where a short text tells little, and shown as a guess", async () => {
+    const { fs, kit, shown } = await opened(Uint8Array.from(iconv.encode("café crème / naïve résumé / x=1", "ISO-8859-1")));
+    expect(shown).toBe(
+      [
+        "     1\tcafé crème / naïve résumé / x=1",
+        "[One-byte encodings look alike, so the one named here is a guess. Check it before you add other letters.]",
+        "[This file is ISO-8859-1, and stays so when you change it.]",
+      ].join("\n"),
+    );
+    expect(await kit.call("Edit", { file_path: "f", old_string: "x=1", new_string: "č" })).toMatchObject({ isError: true });
+    expect(fs.writes).toEqual([]);
+  });
+
+  it("is told by the shape of its words where it is short, and by statistics where those are clear", async () => {
+    const cases = [
+      ["ISO-8859-1", "// é"],
+      ["ISO-8859-1", "Größe: über"],
+      ["ISO-8859-1", "año, señor, mañana"],
+      ["windows-1252", "naïve – “crème”"],
+      ["ISO-8859-2", "W Szczebrzeszynie chrząszcz brzmi w trzcinie, zażółć gęślą jaźń. Szczebrzeszyn z tego słynie."],
+      ["windows-1250", "Příliš žluťoučký kůň úpěl ďábelské ódy. Je to možné, že člověk nebyl doma a že jsme se neviděli"],
+      ["ISO-8859-9", "Türkçe şarkı söylüyor ve için bir"],
+      ["windows-1251", "Привет"],
+      ["KOI8-R", "Привет"],
+      ["Shift_JIS", "こんにちは"],
+      ["Shift_JIS", 'print("こんにちは")'],
+      ["Shift_JIS", "テスト"],
+      ["EUC-JP", "こんにちは"],
+    ] as const;
+    const seen: (readonly [string, string])[] = [];
+    for (const [encoding, text] of cases) {
+      const decoded = await decode(Uint8Array.from(iconv.encode(text, encoding)));
+      if (decoded.kind === "text") seen.push([decoded.encoding.name, decoded.text]);
+    }
+    expect(seen).toEqual(cases);
+  });
+
   it("keeps UTF-16 of either order, with its mark or without", async () => {
     const text = "first: grün\r\nsecond: 水\r\n";
     for (const [file, after, name] of [

@@ -151,6 +151,42 @@ describe("NotebookEdit", () => {
     expect(after).toBe(stored(notebook([bare, bare, last], 4)));
   });
 
+  it("takes no counted ids after cells have moved, until the notebook is read again", async () => {
+    const cells = ["a", "b", "c", "d"].map((source) => ({ cell_type: "raw", metadata: {}, source: [source] }));
+    const { fs, kit } = await opened(stored(notebook(cells, 4)));
+    const edit = (input: object) => kit.call("NotebookEdit", { notebook_path: "n.ipynb", ...input });
+    const sources = () => JSON.parse(fs.text("/w/n.ipynb")).cells.map((cell: { source: string[] }) => cell.source.join(""));
+    const moved = (id: string) => ({
+      text: `${id} only counts cells, and they may have moved since Read showed them: Read n.ipynb again.`,
+      isError: true,
+    });
+    expect(await edit({ cell_id: "cell-3", new_source: "D" })).toMatchObject({ isError: false });
+    expect((await edit({ cell_id: "cell-1", edit_mode: "delete" })).text).toBe(
+      "Deleted cell cell-1 in n.ipynb. Cells without ids have moved: Read it again to change more of them.",
+    );
+    for (const id of ["cell-2", "cell-3"]) expect(await edit({ cell_id: id, new_source: "X" })).toEqual(moved(id));
+    expect(await edit({ cell_id: "cell-0", edit_mode: "insert", new_source: "X" })).toEqual(moved("cell-0"));
+    expect(sources()).toEqual(["a", "c", "D"]);
+    await kit.call("Read", { file_path: "n.ipynb" });
+    expect(await edit({ cell_id: "cell-1", new_source: "C" })).toMatchObject({ isError: false });
+    expect(await edit({ edit_mode: "insert", cell_type: "raw", new_source: "0" })).toMatchObject({ isError: false });
+    expect(await edit({ cell_id: "cell-1", edit_mode: "delete" })).toEqual(moved("cell-1"));
+    expect(sources()).toEqual(["0", "a", "C", "D"]);
+    await kit.call("Read", { file_path: "n.ipynb" });
+    await kit.call("Edit", { file_path: "n.ipynb", old_string: '"C"', new_string: '"c"' });
+    expect(await edit({ cell_id: "cell-1", new_source: "X" })).toEqual(moved("cell-1"));
+  });
+
+  it("takes a cell's own id before a count, also after cells have moved", async () => {
+    const raw = { cell_type: "raw", metadata: {}, source: ["x"] };
+    const { fs, kit } = await opened(stored(notebook([raw, raw, { ...raw, id: "cell-1" }, { ...raw, id: "q" }])));
+    const edit = (input: object) => kit.call("NotebookEdit", { notebook_path: "n.ipynb", ...input });
+    expect(await edit({ cell_id: "q", edit_mode: "delete" })).toMatchObject({ isError: false });
+    expect(await edit({ cell_id: "cell-1", new_source: "y" })).toMatchObject({ isError: false });
+    expect(await edit({ cell_id: "cell-0", new_source: "y" })).toMatchObject({ isError: true });
+    expect(JSON.parse(fs.text("/w/n.ipynb")).cells).toEqual([raw, raw, { ...raw, id: "cell-1", source: ["y"] }]);
+  });
+
   it("deletes first, last and only cells", async () => {
     const [one, two] = BOOK.cells;
     expect(await edited(stored(BOOK), { cell_id: "one", edit_mode: "delete" })).toBe(stored(notebook([two!])));

@@ -35,10 +35,10 @@ export function parseNotebook(text: string): Notebook | undefined {
 /** Older notebooks have no ids; there the cells are counted from 0. */
 export const cellId = (cell: Cell, index: number): string => cell.id ?? `cell-${index}`;
 
-/** The position of a cell, or undefined. */
-export function cellAt({ cells }: Notebook, id: string): number | undefined {
-  const at = cells.findIndex((cell, index) => cellId(cell, index) === id);
-  if (at >= 0) return at;
-  const number = Number(/^cell-(\d+)$/.exec(id)?.[1] ?? Number.NaN);
-  return number < cells.length ? number : undefined;
+/** Where a cell is, or undefined. `counted`: the id is no cell's own, and only names a place. */
+export function cellAt({ cells }: Notebook, id: string): { readonly at: number; readonly counted: boolean } | undefined {
+  const own = cells.findIndex((cell) => cell.id === id);
+  if (own >= 0) return { at: own, counted: false };
+  const at = Number(/^cell-(\d+)$/.exec(id)?.[1] ?? Number.NaN);
+  return at < cells.length ? { at, counted: true } : undefined;
 }

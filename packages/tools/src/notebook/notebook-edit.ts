@@ -41,13 +41,18 @@ function edit(i: Input, ctx: ToolContext, services: ChangeServices): Promise<Too
     const notebook = parseNotebook(text);
     if (!notebook) return failed(`${name} is no notebook in the format 4 of Jupyter. Change its text with Edit.`);
     if (notebook.nbformat !== 4) return failed(`${name} is a notebook in format ${notebook.nbformat}; only 4 is changed here. Use Edit.`);
-    const at = i.cell_id === undefined ? undefined : cellAt(notebook, i.cell_id);
+    const place = i.cell_id === undefined ? undefined : cellAt(notebook, i.cell_id);
+    const at = place?.at;
+    if (/^cell-\d+$/.test(i.cell_id ?? "") && place?.counted !== false && !target.counted)
+      return failed(`${i.cell_id} only counts cells, and they may have moved since Read showed them: Read ${name} again.`);
     if (i.cell_id !== undefined && at === undefined) return failed(noCell(name, i.cell_id, notebook));
     if (i.edit_mode !== "insert" && at === undefined) return failed("`cell_id` is needed, except to insert at the beginning.");
     const { after, said } = change(i, at, notebook, text, ctx);
     if (after === text) return { content: `${name} has this already; nothing was written.` };
-    const lines = await put(target, after, ctx, services.files, false);
-    return { content: `${said} in ${name}.`, lines };
+    const stay = i.edit_mode === "replace";
+    const lines = await put(target, after, ctx, services.files, false, stay && target.counted);
+    const moved = !stay && notebook.cells.some((cell) => cell.id === undefined);
+    return { content: `${said} in ${name}.${moved ? " Cells without ids have moved: Read it again to change more of them." : ""}`, lines };
   });
 }
 

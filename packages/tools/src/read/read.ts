@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { defineTool, type FileSystem, FS, type Tool, type ToolContext, type ToolOutput, z } from "@heddle/kernel/plugin";
 import { answering, failed, plural, Refusal } from "../answer.ts";
 import type { FileState, SeenLines } from "../contract.ts";
-import { type Decoded, type DecodedText, decode } from "../encoding.ts";
+import { type Decoded, type DecodedText, decode, guessed } from "../encoding.ts";
 import { count, lenient } from "../input.ts";
 import { parseNotebook } from "../notebook/cells.ts";
 import { absolute, locate, missing, neither, reserved, shown } from "../paths.ts";
@@ -49,7 +49,7 @@ export const readTool = (files: FileState, shell: ShellFolder): Tool =>
 /** A file that is being read. `first` and `most` count lines, or cells. */
 type Opened = { readonly name: string; readonly bytes: Uint8Array; readonly first: number; readonly most: number };
 /** `part`: which of how many lines are shown, where that is not all. */
-type Shown = { readonly output: ToolOutput; readonly text?: string; readonly part?: SeenLines };
+type Shown = { readonly output: ToolOutput; readonly text?: string; readonly part?: SeenLines; readonly counted?: boolean };
 
 async function read(i: Input, ctx: ToolContext, files: FileState, shell: ShellFolder): Promise<ToolOutput> {
   const fs = ctx.capability(FS);
@@ -111,6 +111,7 @@ async function cells(
   return {
     output: { content: [{ type: "text", text: head }, ...parts, ...(more === "" ? [] : [{ type: "text" as const, text: more }])] },
     text,
+    counted: true,
     ...(first > 1 || last < total ? { part: { ranges: [], of: lineCount(text) } } : {}),
   };
 }
@@ -130,6 +131,9 @@ function lines({ name, bytes, first, most }: Opened, decoded: DecodedText, whole
   const last = first + part.length - 1;
   const notes = [
     ...(exact ? [] : [`[This file is damaged ${encoding.name}. Edit and Write refuse it.]`]),
+    ...(guessed(encoding)
+      ? ["[One-byte encodings look alike, so the one named here is a guess. Check it before you add other letters.]"]
+      : []),
     ...(exact && encoding.name !== "UTF-8" ? [`[This file is ${encoding.name}, and stays so when you change it.]`] : []),
     ...(last < all.length ? [`[Lines ${first} to ${last} of ${all.length}. Go on with offset ${last + 1}.]`] : []),
   ];
