@@ -233,7 +233,8 @@ async function runTool(env: StageEnv, { call, entry, input, deadlineMs }: Prepar
   const ran = await runOne(env, entry, work, { graceMs: entry.it.graceMs ?? 0, signal, ...own });
   if (!ran.ok) {
     const outcome = ran.aborted ? "aborted" : ran.fault.code === "plugin-timeout" ? "timeout" : "error";
-    return resultOf(env, call, outcome, stop.aborted ? String(stop.reason) : ran.fault.message);
+    const why = ran.aborted ? "Stopped by the user." : ran.fault.message;
+    return resultOf(env, call, outcome, stop.aborted ? String(stop.reason) : why);
   }
   const { content, isError, loads, change } = ran.value;
   const result = resultOf(env, call, signal.aborted ? "aborted" : isError ? "error" : "ok", content);

@@ -110,9 +110,9 @@ describe("calls of a reply that is still coming in", () => {
       },
     );
     expect(state.outcome).toEqual({ kind: "aborted", reason: "enough" });
-    expect(results(state.added).map(([id, outcome]) => [id, outcome])).toEqual([
-      ["a", "ok"],
-      ["b", "aborted"],
+    expect(results(state.added)).toEqual([
+      ["a", "ok", "Echo ran"],
+      ["b", "aborted", "Stopped by the user."],
     ]);
     expect(state.added.map((m) => m.role)).toEqual(["user", "assistant", "tool", "tool"]);
     expect(state.added[1]).toMatchObject({ stop: "aborted", content: [{ text: "Working on it." }, { callId: "a" }, { callId: "b" }] });

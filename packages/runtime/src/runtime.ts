@@ -57,7 +57,10 @@ export async function createRuntime(o: RuntimeOptions): Promise<Runtime> {
         ? null
         : {
             create: (path, id, onFailure) => createLog({ ...place, stateDir, path, id, onFailure }),
-            open: (path, id, onFailure) => openFile({ ...place, stateDir, onFailure }, { path, id }).catch(asSessionError),
+            async open(path, id, onFailure) {
+              const there = await host.storage.read(path).catch(() => true); // what cannot be read is told by the opening
+              return there ? openFile({ ...place, stateDir, onFailure }, { path, id }).catch(asSessionError) : undefined;
+            },
           },
     onOpen(session, copied) {
       sessions.add(session);

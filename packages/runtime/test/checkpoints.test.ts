@@ -177,6 +177,38 @@ describe.each(["in a work tree of git", "in a plain folder"])("%s", (where) => {
     expect([await standing(both.session, both.ids[0]!, "undo"), text("a.txt")]).toEqual([["a.txt: undone"], "0"]);
   });
 
+  it("what someone else does to a file between two writes of it is not undone, unless a command of the turn may have done it", async () => {
+    put("a.txt", "0");
+    put("b.txt", "0");
+    acts = {
+      one: () => put("a.txt", "1"),
+      person: () => put("a.txt", "1 and a person's"),
+      two: () => put("a.txt", "2 and a person's"),
+      other: () => put("b.txt", "1"),
+      three: () => put("a.txt", "3"),
+      command: () => put("a.txt", "4"),
+      four: () => put("a.txt", "5"),
+    };
+    const { session, ids } = await turns(
+      [call("Put", "one", "a.txt"), call("Look", "person"), call("Put", "two", "a.txt"), call("Put", "other", "b.txt")],
+      [call("Put", "three", "a.txt"), call("Command", "command"), call("Put", "four", "a.txt")],
+    );
+    expect(await all(session)).toEqual([["changed a.txt by Put", "changed b.txt by Put"], ["changed a.txt by Put"]]);
+    await session.dispose();
+    const again = await open([], session.id);
+    expect([await standing(again, ids[1]!, "undo"), text("a.txt")]).toEqual([["a.txt: undone"], "2 and a person's"]);
+    expect(await standing(again, ids[0]!)).toEqual(["a.txt: touched", "b.txt: undo"]);
+    expect(await standing(again, ids[0]!, "undo")).toEqual(["a.txt: touched", "b.txt: undone"]);
+    expect([text("a.txt"), text("b.txt")]).toEqual(["2 and a person's", "0"]);
+  });
+
+  it("a write that fails before a person's is no write of the turn", async () => {
+    put("a.txt", "0");
+    acts = { none: () => {}, person: () => put("a.txt", "a person's"), put: () => put("a.txt", "1") };
+    const { session, ids } = await turns([call("Put", "none", "a.txt"), call("Look", "person"), call("Put", "put", "a.txt")]);
+    expect([await standing(session, ids[0]!, "undo"), text("a.txt")]).toEqual([["a.txt: undone"], "a person's"]);
+  });
+
   it("nothing outside the workspace is looked at or written, whatever a link says", async () => {
     const outside = path.join(path.dirname(w), "outside");
     fs.mkdirSync(outside);

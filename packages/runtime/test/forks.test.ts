@@ -421,7 +421,7 @@ describe("a fork that is resumed", () => {
       if (said === "go") return spawn({ prompt: "first", background: true });
       if (said === "aside") return spawn({ prompt: "first", background: true, from: { kind: "fork" } });
       if (said === "more") return spawn({ prompt: "second", from: { kind: "resume", id } });
-      if (said === "wrong") return spawn({ prompt: "second", from: { kind: "resume", id: "../other" } });
+      if (said.startsWith("wrong ")) return spawn({ prompt: "second", from: { kind: "resume", id: said.slice(6) } });
       return text(`re: ${said}`);
     });
 
@@ -449,11 +449,11 @@ describe("a fork that is resumed", () => {
     ]);
   });
 
-  it("has to be one of the session", async () => {
+  it.each(["../other", "nope"])("has to be one of the session (%s)", async (id) => {
     const it = model();
     const { runtime } = await start([it.candidate, spawner, allowAll]);
     const session = await runtime.open();
-    expect((await session.submit("wrong")).text).toContain('there is no sub-agent "../other" in this session; start a new one');
+    expect((await session.submit(`wrong ${id}`)).text).toContain(`there is no sub-agent "${id}" in this session; start a new one`);
     await session.dispose();
     expect(unpaired(session.messages)).toEqual({ open: [], orphan: [] });
   });

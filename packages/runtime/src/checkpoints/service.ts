@@ -82,8 +82,8 @@ export class CheckpointService implements Checkpoints {
     const run: Tool["run"] = async (input, ctx) => {
       const said = (typeof input === "object" && input !== null ? seen.get(input) : undefined) ?? (await it.effects(input, ctx));
       const after = await this.#before(name, said);
-      if (ctx.signal.aborted) throw new Error("aborted before it began");
       try {
+        if (ctx.signal.aborted) throw new Error("aborted before it began");
         return await it.run(input, ctx);
       } finally {
         await after();
@@ -101,7 +101,7 @@ export class CheckpointService implements Checkpoints {
     const writes = await this.#trying(() => this.#filesOf(effects));
     if (writes === undefined || writes === "unclear") {
       await this.#trying(() => turn.command(tool));
-      return nothing;
+      return async () => turn.ended();
     }
     const before = new Map<string, State>();
     await this.#trying(async () => {

@@ -9,7 +9,7 @@ const State = z.union([z.null(), z.object({ kind: z.enum(["file", "link"]), mode
 const Line = z.object({
   turn: z.string(),
   at: z.number(),
-  changes: z.array(z.object({ path: z.string(), before: State, after: State, by: z.array(z.string()) })),
+  changes: z.array(z.object({ path: z.string(), before: State, after: State, by: z.array(z.string()), mixed: z.literal(true).optional() })),
   partly: z.string().optional(),
 });
 

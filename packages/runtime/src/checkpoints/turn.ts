@@ -2,8 +2,8 @@
 import { type Moved, type Snapshot, stateOf } from "./snapshot.ts";
 import type { FileChange, State } from "./types.ts";
 
-/** `early`: before the first command of the turn. `since`: a command has come after it. */
-type Written = { readonly before: State; readonly early: boolean; readonly by: Set<string>; after: State; since: boolean };
+/** `early`: before the first command of the turn. `since`: a command has run after it. `mixed`: as in {@link FileChange}. */
+type Written = { readonly before: State; readonly early: boolean; readonly by: Set<string>; after: State; since: boolean; mixed: boolean };
 
 /** `bytes`: what stood there before, where it is not kept yet. */
 type Change = FileChange & { readonly bytes: Uint8Array | undefined };
@@ -13,6 +13,7 @@ export type Keep = (bytes: Uint8Array) => Promise<void>;
 export class TurnFiles {
   readonly #written = new Map<string, Written>();
   readonly #commands = new Set<string>();
+  #running = 0;
   #looked: ReturnType<Snapshot["look"]> | undefined;
   /** A call that may change files has been made. */
   began = false;
@@ -24,21 +25,29 @@ export class TurnFiles {
     private readonly snapshot: Snapshot,
   ) {}
 
-  /** To be awaited before anything runs that does not say what it writes. */
+  /** To be awaited before anything runs that does not say what it writes; `ended` is to be called when that is over. */
   async command(tool: string): Promise<void> {
     this.#commands.add(tool);
+    this.#running++;
     for (const it of this.#written.values()) it.since = true;
     this.#looked ??= this.snapshot.look(); // what it finds is of someone else
     this.partly = "they could not be looked at"; // or what someone else has done before would seem to be of this turn
     const looked = await this.#looked;
     this.partly = "why" in looked ? looked.why : undefined;
   }
+  ended(): void {
+    this.#running--;
+  }
   wrote(path: string, tool: string, before: State, after: State): void {
     const known = this.#written.get(path);
-    if (!known) this.#written.set(path, { before, after, early: this.#commands.size === 0, since: false, by: new Set([tool]) });
+    const early = this.#commands.size === 0;
+    const since = this.#running > 0;
+    const none = !known || (early && equal(known.before, known.after)); // so far the turn has done nothing to it
+    if (none) this.#written.set(path, { before, after, early, since, mixed: false, by: new Set([tool]) });
     else {
+      const mixed = known.mixed || (!known.since && !equal(known.after, before));
       known.by.add(tool);
-      Object.assign(known, { after, since: false });
+      Object.assign(known, { after, since, mixed });
     }
   }
   async end(keep: Keep): Promise<readonly FileChange[]> {
@@ -60,7 +69,8 @@ export class TurnFiles {
     const before = start ? stateOf(start.before) : it.before;
     const after = moved && it.since ? stateOf(moved.after) : it.after;
     const helped = !equal(before, it.before) || !equal(after, it.after);
-    return { path, before, after, by: [...it.by, ...(helped ? this.#commands : [])], bytes: start?.before?.bytes };
+    const by = [...it.by, ...(helped ? this.#commands : [])];
+    return { path, before, after, by, ...(it.mixed ? { mixed: true } : {}), bytes: start?.before?.bytes };
   }
 }
 

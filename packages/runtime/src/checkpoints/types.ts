@@ -25,14 +25,20 @@ export type Disk = {
 
 /** What stood at a path. `hash` is null where the content was not kept: too large, or too much. */
 export type State = null | { readonly kind: "file" | "link"; readonly mode: number; readonly hash: string | null };
-/** `by`: the tools that may have done it. */
-export type FileChange = { readonly path: string; readonly before: State; readonly after: State; readonly by: readonly string[] };
+/** `by`: the tools that may have done it. `mixed`: someone else changed the file between two writes of the turn. */
+export type FileChange = {
+  readonly path: string;
+  readonly before: State;
+  readonly after: State;
+  readonly by: readonly string[];
+  readonly mixed?: true;
+};
 /** `partly`: why changes may be missing, other than those of tools that name what they write. */
 export type Checkpoint = { readonly turn: string; readonly at: number; readonly changes: readonly FileChange[]; readonly partly?: string };
 
 /**
  * undo: as the turn left it. undone: as it was before the turn. later: as a later turn left it, which has to be undone first. touched:
- * by someone else since. unknown: what was there before was not kept. outside: its folder leads out of the workspace by now.
+ * by someone else since, or in between. unknown: what was there before was not kept. outside: its folder leads out of the workspace by now.
  */
 export type Standing = "undo" | "undone" | "later" | "touched" | "unknown" | "outside";
 /** `failed`: why it could not be undone. */

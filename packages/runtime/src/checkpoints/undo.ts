@@ -30,11 +30,12 @@ export class Undo {
     return done;
   }
 
-  async #standing({ path, before, after }: FileChange, later: readonly FileChange[]): Promise<Standing> {
+  async #standing({ path, before, after, mixed }: FileChange, later: readonly FileChange[]): Promise<Standing> {
     if ((await this.fs.realpath(posix.dirname(path))) !== posix.dirname(path)) return "outside";
     const now = await this.#now(path);
     if (equal(now, before)) return "undone";
     if (!equal(now, after)) return later.some((c) => c.path === path && equal(c.after, now)) ? "later" : "touched";
+    if (mixed) return "touched";
     return before === null || (before.hash !== null && (await this.store.content(before.hash))) ? "undo" : "unknown";
   }
   async #now(path: string): Promise<State> {

@@ -6,7 +6,8 @@ import { SessionError } from "../types.ts";
 /** Null where nothing is kept. `onFailure` is told that a log cannot be written any more. */
 export type ForkLogs = {
   create(path: string, id: string, onFailure: (message: string) => void): SessionLog;
-  open(path: string, id: string, onFailure: (message: string) => void): Promise<OpenedLog>;
+  /** Undefined where there is no such log. */
+  open(path: string, id: string, onFailure: (message: string) => void): Promise<OpenedLog | undefined>;
 } | null;
 
 /** `view`: the messages of the last request; `history`: all since the last clear. */
@@ -53,7 +54,9 @@ async function resumed(id: string, { path, history, prefix }: Owned, logs: ForkL
   const none = `there is no sub-agent "${id}" in this session; start a new one`;
   if (!isForkId(id)) throw new SessionError(none);
   let tell: (message: string) => void = () => {};
-  const { log, recovered } = await logs.open(forkPath(path, id), id, (message) => tell(message));
+  const opened = await logs.open(forkPath(path, id), id, (message) => tell(message));
+  if (!opened) throw new SessionError(none);
+  const { log, recovered } = opened;
   const own = recovered.messages;
   const after = own[0]?.parentId ?? null;
   const at = history.findIndex((m) => m.id === after);
