@@ -46,7 +46,7 @@ export type ProcessOptions = {
   /** Bytes kept per stream, from its start and its end; the middle of longer output is dropped and counted. Default 1 MiB. */
   maxBytes?: number;
   onOutput?: (chunk: string, stream: "stdout" | "stderr") => void;
-  /** A file that takes both streams whole, up to 1 GiB; it is made when there is more output than `maxBytes`, for its owner alone. */
+  /** A file that takes stdout whole, up to 1 GiB; it is made when there is more of it than `maxBytes`, for its owner alone. */
   spool?: string;
   /** It changes and reaches only what the host's policy opens; where that cannot be had, it is not started: code `ENOSANDBOX`. */
   sandbox?: boolean;

@@ -38,7 +38,7 @@ export default definePlugin({
       ripgrep: z.string().min(1).default("rg"),
       /** Characters of one command's output that the model gets to see. */
       bashOutputLimit: z.number().int().min(1000).max(200_000).default(30_000),
-      /** Whether a command that takes longer than its timeout goes on in the background, or is killed. */
+      /** Whether a command that takes longer than its timeout goes on in the background, or is killed; in a headless session it always is. */
       bashAtTimeout: z.enum(["background", "kill"]).default("background"),
       /** Whether commands run in the host's sandbox: where it works, or not at all without it; and whether one may be asked to leave it. */
       sandbox: z.enum(["off", "auto", "on"]).default("off"),

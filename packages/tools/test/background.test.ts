@@ -12,10 +12,17 @@ type Setup = {
   readonly processes: ReturnType<typeof nodeProcesses>;
   call(tool: string, input: object): Promise<string>;
 };
-const setup = async (options = {}, more: { living?: () => boolean; folder?: string; processes?: Processes } = {}): Promise<Setup> => {
+const setup = async (
+  options = {},
+  more: { living?: () => boolean; folder?: string; processes?: Processes; headless?: boolean } = {},
+): Promise<Setup> => {
   const dir = tempDir();
   const processes = nodeProcesses();
-  const kit = await kitOf({ fs: nodeFs, processes, cwd: dir, now: Date.now, options: { ripgrep: rgPath, ...options }, ...more });
+  const kit = await kitOf({
+    ...{ fs: nodeFs, processes, cwd: dir, now: Date.now, headless: false },
+    options: { ripgrep: rgPath, ...options },
+    ...more,
+  });
   const call = async (tool: string, input: object): Promise<string> => {
     const { text, isError } = await kit.call(tool, input);
     return (isError ? "ERROR " : "") + text;
@@ -105,9 +112,12 @@ describe("a command in the background", () => {
 
   it("belongs to its session, and is told of by name when another is meant", async () => {
     const { kit, call } = await setup();
-    expect(await call("BashOutput", { bash_id: "bash_1" })).toBe('ERROR There is no background command "bash_1". There is none.');
+    const earlier = "Commands that an earlier process of this session ran ended with it.";
+    const none = `ERROR There is no background command "bash_1". There is none. ${earlier}`;
+    expect(await call("BashOutput", { bash_id: "bash_1" })).toBe(none);
+    expect(await call("KillShell", { shell_id: "bash_1" })).toBe(none);
     await call("Bash", { command: "sleep 60", run_in_background: true });
-    expect(await call("KillShell", { shell_id: "x" })).toBe('ERROR There is no background command "x". There are: bash_1.');
+    expect(await call("KillShell", { shell_id: "x" })).toBe(`ERROR There is no background command "x". There are: bash_1. ${earlier}`);
     expect((await kit.call("BashOutput", { bash_id: "bash_1" }, { session: "other" })).isError).toBe(true);
     await kit.background.stopAll("other");
     expect(kit.background.list("s")).toHaveLength(1);
@@ -203,6 +213,25 @@ describe("a command that takes longer than its timeout", () => {
     stop.abort();
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(processes.running.size).toBe(1);
+    await kit.dispose();
+  });
+});
+
+describe("where nobody is told afterwards, in a headless session", () => {
+  it("kills a command at its timeout and says so", async () => {
+    const { kit, processes } = await setup({}, { headless: true });
+    expect(await kit.call("Bash", { command: "echo before; sleep 60", timeout: 300 })).toEqual({
+      text: "before\n[Timed out after 300 ms and was killed with all it had started. A longer `timeout` may be given, up to 600000.]",
+      isError: true,
+    });
+    expect([processes.running.size, kit.background.list("s")]).toEqual([0, []]);
+  });
+
+  it("says of a command in the background how long it lasts", async () => {
+    const { kit, call } = await setup({}, { headless: true });
+    expect(await call("Bash", { command: "sleep 60", run_in_background: true })).toBe(
+      "[It runs in the background as bash_1, and ends at the latest when this session's last turn ends. Nobody is told afterwards: look at it with BashOutput before you finish. KillShell stops it.]",
+    );
     await kit.dispose();
   });
 });

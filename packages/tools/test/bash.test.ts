@@ -378,6 +378,35 @@ describe("Bash, the output", () => {
     expect((await keepsNothing.call("Bash", { command: "seq 1 10000" })).text).toContain("48894 characters ...]");
   });
 
+  it("puts nothing into that file but what the command wrote, whatever becomes of it", async () => {
+    const folder = tempDir();
+    const options = { bashOutputLimit: 1001 };
+    const kit = await kitOf({ fs: nodeFs, processes: nodeProcesses(), cwd: folder, folder, options, headless: true });
+    const file = (callId: string): string => join(folder, "outputs", `${callId}.txt`);
+    const kept = async (callId: string, command: string, more = {}): Promise<string | undefined> => {
+      await kit.call("Bash", { command, ...more }, { callId });
+      return existsSync(file(callId)) ? readFileSync(file(callId), "utf8") : undefined;
+    };
+    const json = await kept("json", `printf '["%s"]' $(printf 'x%.0s' $(seq 3000))`);
+    expect(JSON.parse(json!)).toEqual(["x".repeat(3000)]);
+    expect(await kept("left", "seq 1000; (sleep 0.05; echo late) & cd /")).toMatch(/\n1000\nlate\n$/);
+    expect(kit.shell.get("s")).toBe("/");
+    expect(await kept("killed", "seq 1000; sleep 60", { timeout: 300 })).toMatch(/\n1000\n$/);
+    expect(await kept("errors", "seq 1000 >&2; exit 3")).toMatch(/\n1000\n$/);
+    expect(await kept("fits", "printf 'x%.0s' $(seq 1000)")).toBeUndefined();
+    expect(await kept("beyond", "printf 'x%.0s' $(seq 1001)")).toBe("x".repeat(1001));
+    await kit.call("Bash", { command: "seq 1000", run_in_background: true }, { callId: "behind" });
+    while (kit.told.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(readFileSync(file("behind"), "utf8")).toMatch(/\n1000\n$/);
+  });
+
+  it("shows what is said beside the command, by its sandbox for instance", async () => {
+    const real = nodeProcesses();
+    const processes: Processes = { run: (o) => real.run({ ...o, args: ["-c", "echo in; echo beside >&2"] }) };
+    const kit = await kitOf({ fs: nodeFs, processes, cwd: tempDir() });
+    expect((await kit.call("Bash", { command: "x" })).text.split("\n").sort()).toEqual(["beside", "in"]);
+  });
+
   it("takes another limit as an option", async () => {
     const { sh } = await setup({}, { bashOutputLimit: 1000 });
     expect((await sh("seq 1 10000")).length).toBeLessThan(1200);

@@ -169,6 +169,7 @@ class Run {
   }
   #listen(from: NodeJS.ReadableStream, name: "stdout" | "stderr", kept: HeadTail): void {
     const decoder = new StringDecoder("utf8");
+    const spool = name === "stdout" ? this.#spool : undefined;
     const take = (text: string): void => {
       if (text === "") return;
       const bytes = Buffer.from(text);
@@ -177,11 +178,11 @@ class Run {
       this.#o.onOutput?.(text, name);
     };
     from.on("data", (chunk: Buffer) => {
-      this.#spool?.push(chunk);
+      spool?.push(chunk);
       take(decoder.write(chunk));
-      if (!this.#spool?.full) return;
+      if (!spool?.full) return;
       from.pause();
-      this.#spool.free(() => from.resume());
+      spool.free(() => from.resume());
     });
     from.once("end", () => take(decoder.end()));
     from.on("error", () => {});

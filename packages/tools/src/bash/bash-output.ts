@@ -23,10 +23,15 @@ export const bashOutputTool = (background: BackgroundRuns, ripgrep: string): Too
     run: (i, ctx) => look(i, ctx, background, ripgrep),
   });
 
+/** Ids start anew with each process, so that one of before a resume may not be known. */
+const EARLIER = "Commands that an earlier process of this session ran ended with it.";
+
 /** The words for an id that nobody has. */
 export function unknown(background: BackgroundRuns, sessionId: string, id: string): ToolOutput {
   const ids = background.list(sessionId).map((b) => b.id);
-  return failed(`There is no background command "${id}". ${ids.length > 0 ? `There are: ${ids.join(", ")}.` : "There is none."}`);
+  return failed(
+    `There is no background command "${id}". ${ids.length > 0 ? `There are: ${ids.join(", ")}.` : "There is none."} ${EARLIER}`,
+  );
 }
 
 export const stateOf = ({ id, run }: Entry): string => (run.ended === undefined ? `[${id} is running]` : `[${id} has ended: ${run.ended}]`);

@@ -71,7 +71,9 @@ export const bashTool = (services: Services): Tool =>
     run: (i, ctx) => bash(i, ctx, services),
   });
 
-async function bash(i: Input, ctx: ToolContext, services: Services): Promise<ToolOutput> {
+async function bash(i: Input, ctx: ToolContext, given: Services): Promise<ToolOutput> {
+  // A headless session ends with its turn: what went on would be lost, and nobody told.
+  const services: Services = ctx.session.headless ? { ...given, atTimeout: "kill" } : given;
   if (i.command.includes("\0")) return failed("The command holds a NUL character, which no program can be given.");
   const { shell, background } = services;
   const session = ctx.session;
@@ -95,7 +97,9 @@ async function bash(i: Input, ctx: ToolContext, services: Services): Promise<Too
     const { tell } = ctx.capability(SESSION);
     const { id } = background.add(session.id, run, startedAt, (text) => tell(text, { isMeta: true }));
     const output = i.run_in_background ? "" : await shownOf(run, fs);
-    const note = `[${why} in the background as ${id}, and you are told when it ends. BashOutput shows its output, KillShell stops it.]`;
+    const note = session.headless
+      ? `[${why} in the background as ${id}, and ends at the latest when this session's last turn ends. Nobody is told afterwards: look at it with BashOutput before you finish. KillShell stops it.]`
+      : `[${why} in the background as ${id}, and you are told when it ends. BashOutput shows its output, KillShell stops it.]`;
     return { content: [output, note, ...notes].filter((s) => s !== "").join("\n"), loads: LOADS };
   };
   try {
@@ -145,7 +149,7 @@ function start(i: Input, ctx: ToolContext, cwd: string, { outputLimit, atTimeout
           env: { ...SHELL_ENV, PWD: cwd, HEDDLE_SESSION: ctx.session.id },
           ...(timeoutMs === undefined ? {} : { timeoutMs }),
           signal,
-          maxBytes: outputLimit, // what is shown is taken from the stream; a file has what goes beyond
+          maxBytes: outputLimit - (outputLimit % 2), // what `HeadTail` leaves whole; a file has what goes beyond
           onOutput,
           ...(spool === undefined ? {} : { spool }),
           ...(sandbox === "inside" ? { sandbox: true } : {}),

@@ -1,5 +1,5 @@
 /** One command from its start to its end: what it has written since somebody last looked, how it ended, and how to end it. */
-import type { ProcessResult } from "@heddle/kernel/plugin";
+import type { ProcessOptions, ProcessResult } from "@heddle/kernel/plugin";
 import { Cleaner } from "./clean.ts";
 import { endingOf } from "./ending.ts";
 import { HeadTail } from "./output.ts";
@@ -7,8 +7,9 @@ import { type Report, reportOf } from "./script.ts";
 
 /** Gets all plain text as it comes; `end` is awaited before anyone hears of the end. Neither may throw. */
 export type Watcher = { push(text: string): void; end(): Promise<void> };
+type OnOutput = NonNullable<ProcessOptions["onOutput"]>;
 /** Rejects when the command cannot be started. */
-export type Start = (onOutput: (chunk: string) => void, signal: AbortSignal) => Promise<ProcessResult>;
+export type Start = (onOutput: OnOutput, signal: AbortSignal) => Promise<ProcessResult>;
 /** `marker` is what the script signs its report with, `limit` the characters kept between two looks. */
 export type RunOptions = { readonly command: string; readonly marker: string; readonly limit: number; readonly spool: string | undefined };
 
@@ -21,6 +22,8 @@ export class ShellRun {
   readonly #stop = new AbortController();
   readonly #limit: number;
   readonly #cleaner: Cleaner;
+  /** For what the script and its sandbox say beside the command. */
+  readonly #beside: Cleaner;
   #unseen: HeadTail;
   #looked = false;
   #report: Report | undefined;
@@ -31,9 +34,11 @@ export class ShellRun {
     this.spool = o.spool;
     this.#limit = o.limit;
     this.#unseen = new HeadTail(o.limit);
-    this.#cleaner = new Cleaner((sequence) => {
+    const report = (sequence: string): void => {
       this.#report = reportOf(sequence, o.marker) ?? this.#report;
-    });
+    };
+    this.#cleaner = new Cleaner(report);
+    this.#beside = new Cleaner(report);
     this.done = this.#run(start);
     this.done.catch(() => {}); // whoever waits for it hears of it
   }
@@ -68,14 +73,14 @@ export class ShellRun {
   }
   async #run(start: Start): Promise<ProcessResult> {
     let streamed = false;
-    const onOutput = (chunk: string): void => {
+    const onOutput: OnOutput = (chunk, stream) => {
       streamed = true;
-      this.#take(this.#cleaner.push(chunk));
+      this.#take((stream === "stderr" ? this.#beside : this.#cleaner).push(chunk));
     };
     try {
       const result = await start(onOutput, this.#stop.signal);
       if (!streamed) this.#take(this.#cleaner.push(result.output));
-      this.#take(this.#cleaner.end());
+      this.#take(this.#cleaner.end() + this.#beside.end());
       this.#ended = endingOf(result);
       return result;
     } catch (error) {

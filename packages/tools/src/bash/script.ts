@@ -4,20 +4,20 @@
  * Takes `$1` the command, `$2` an id, `$3` the shell. The command runs in a shell of its own, given as an argument and never
  * quoted again, so heredocs, comments and `exec` stay its own affair. That shell writes its folder and the ids of its jobs to a
  * deleted file: children that outlive it may hold the file open without holding anybody up, and no redirection of the command
- * can reach the answer. It is
- * made without a program of its own, since each costs as much as the shell. `write` and `read` are descriptors that commands hardly use. At the end an escape sequence is printed.
+ * can reach the answer. It is made without a program of its own, since each costs as much as the shell. The descriptors are
+ * such that commands hardly use. At the end an escape sequence goes to stderr, which nothing of the command does: stdout has it all.
  */
-const script = (inner: string, write: number, read: number): string => `exec 2>/dev/null
+const script = (inner: string, write: number, read: number, report: number): string => `exec ${report}>&2 2>/dev/null
 f=\${TMPDIR:-/tmp}/heddle.$2.$$
 set -C
 if command exec ${write}>"$f" ${read}<"$f"; then rm -f "$f" & else f=; fi
 set +C
-"$3" -c '${inner}' "$3" "$1" </dev/null 2>&1 ${read}<&-
+"$3" -c '${inner}' "$3" "$1" </dev/null 2>&1 ${read}<&- ${report}>&-
 s=$?
 [ -z "$f" ] || {
   d=; j=
   while IFS= read -r l <&${read}; do case $l in /*) d=$l;; *) j="$j $l";; esac; done
-  printf '\\033]777;%s;%s;%s\\007' "$2" "$j" "$d"
+  printf '\\033]777;%s;%s;%s\\007' "$2" "$j" "$d" >&${report}
 }
 exit $s`;
 
@@ -41,8 +41,8 @@ const shell = (command: string, scriptFor: (text: string) => string): Shell => (
 
 /** In order of preference. A plain sh knows one-digit descriptors only, and no jobs by number. */
 export const SHELLS: readonly Shell[] = [
-  shell("bash", (text) => script(inner(198, /\bexec\b/.test(text) ? telling(198) : "", "jobs -pr >&198; "), 198, 199)),
-  shell("sh", () => script(inner(8), 8, 7)),
+  shell("bash", (text) => script(inner(198, /\bexec\b/.test(text) ? telling(198) : "", "jobs -pr >&198; "), 198, 199, 197)),
+  shell("sh", () => script(inner(8), 8, 7, 9)),
 ];
 
 /** `jobs`: process ids of what the command's shell has started and not waited for. */

@@ -42,12 +42,24 @@ export type KitOptions = {
   readonly folder?: string;
   /** False: the session is over, and cannot be told anything. */
   readonly living?: () => boolean;
+  /** Default true. */
+  readonly headless?: boolean;
 };
 
 const noProcesses: Processes = { run: async () => Promise.reject(new Error("no processes here")) };
 
 export async function kitOf(o: KitOptions): Promise<Kit> {
-  const { fs, images, processes = noProcesses, cwd = "/w", options = {}, now = () => 0, folder = null, living = () => true } = o;
+  const {
+    fs,
+    images,
+    processes = noProcesses,
+    cwd = "/w",
+    options = {},
+    now = () => 0,
+    folder = null,
+    living = () => true,
+    headless = true,
+  } = o;
   const services = new Map<string, unknown>();
   const told: string[] = [];
   const disposers: (() => void | Promise<void>)[] = [];
@@ -83,7 +95,7 @@ export async function kitOf(o: KitOptions): Promise<Kit> {
       provider: "p",
       model: "m",
       permissionMode: "default",
-      headless: true,
+      headless,
       messages,
       list: () => [],
     },

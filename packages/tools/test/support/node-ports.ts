@@ -80,7 +80,7 @@ export function nodeProcesses(extraEnv: Readonly<Record<string, string>> = {}): 
           child[name].setEncoding("utf8");
           child[name].on("data", (chunk: string) => {
             o.onOutput?.(chunk, name);
-            whole += chunk;
+            if (name === "stdout") whole += chunk;
             if (out[name].length < (o.maxBytes ?? 1 << 20)) {
               out[name] += chunk;
               output += chunk;
