@@ -10,7 +10,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, "dist");
 
 /** Rarely needed and large: installed beside heddle, and loaded by the first file that needs them. */
-const BESIDE = ["ajv", "ajv-formats", "chardet", "iconv-lite", "turndown", "unpdf", "yaml"];
+const BESIDE = ["ajv", "ajv-formats", "chardet", "iconv-lite", "turndown", "unbash", "unpdf", "yaml"];
 
 const always = !process.argv.includes("--if-stale");
 const lock = join(here, "node_modules", ".dist-lock");

@@ -1,6 +1,6 @@
 /** Reads the bytes of a session log, whatever has happened to them: what is whole is kept, what is broken is counted. */
 import type { RuntimeEvent } from "@heddle/kernel/protocol";
-import { type Header, type LogLine, type Newer, parseLine, parseNewer } from "./lines.ts";
+import { type Header, type LogLine, lineParser, type Newer, parseNewer } from "./lines.ts";
 
 /** Bytes. A longer line cannot be made into a string that is worth having; it counts as broken. */
 export const MAX_LINE = 256 * 1024 * 1024;
@@ -25,6 +25,7 @@ export function readLog(bytes: Uint8Array): LogContents {
   const lines: LogLine[] = [];
   const brokenAt: number[] = [];
   let header: Header | undefined;
+  const parseLine = lineParser();
   let newer: Newer | undefined;
   let broken = 0;
   let number = 1;
